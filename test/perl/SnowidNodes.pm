@@ -134,7 +134,6 @@ sub start_taking_over
 {
     my ($node, $dbname) = @_;
     my $session = open_session($node, dbname => $dbname);
-    backend_of($session);
     start_asking($session, 'SELECT snowid.take_over_node()');
     wait_for(sub { is_answered($session) || $session->{err} =~ /NOTICE:.*waiting until/ }, 'the take-over to wait');
     return $session;

@@ -12,7 +12,7 @@ use SnowidClock;
 use Test::More;
 use Time::HiRes qw(sleep time);
 
-our @EXPORT = qw(new_server new_quiet_server ready_server end_test start_server set_clock jump_clock stop_clock faked_clock crash end_at_once
+our @EXPORT = qw(new_server new_quiet_server ready_server end_test start_server set_clock jump_clock stop_clock faked_clock crash crash_and_start end_at_once
   state_of wait_for new_standby check_log last_value);
 
 my $scratch = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir());
@@ -82,15 +82,21 @@ sub new_server
 }
 
 # One that is started, with a faked clock and the extension. Options: those of new_server; conf, lines of its
-# configuration; sql, what is run when the extension is there.
+# configuration; sql, what is run when the extension is there; databases, more of them, with the extension.
 sub ready_server
 {
     my ($name, %options) = @_;
     my ($conf, $sql) = map { delete $options{$_} // '' } qw(conf sql);
+    my @databases = @{ delete $options{databases} // [] };
     my $node = new_server($name, %options);
     $node->append_conf('postgresql.conf', $conf);
     start_server($node);
     $node->safe_psql('postgres', "CREATE EXTENSION snowid; $sql");
+    foreach my $dbname (@databases)
+    {
+        $node->safe_psql('postgres', "CREATE DATABASE $dbname");
+        $node->safe_psql($dbname, 'CREATE EXTENSION snowid');
+    }
     return $node;
 }
 
@@ -164,6 +170,16 @@ sub crash
     {
         $node->stop('immediate');
     }
+    return;
+}
+
+# The same, and starts it again; with its clock so many seconds from the real one, if that is given.
+sub crash_and_start
+{
+    my ($node, $how, $offset) = @_;
+    crash($node, $how);
+    set_clock($offset, $node) if defined $offset;
+    start_server($node);
     return;
 }
 

@@ -15,7 +15,7 @@ use Test::More;
 use Time::HiRes qw(time);
 
 our @EXPORT = qw(attempt sqlstate_of draw ids errors_of wait_to_draw wait_to_draw_together wait_to_go_on
-  stop_drawing finish open_session ask start_asking answer backend_of is_answered wait_until_waiting
+  stop_drawing finish open_session ask start_asking start_waiting answer is_answered wait_until_waiting
   wait_for_waiting close_session hold_commits release_commits wait_until_synchronous reload_with);
 
 my $scratch = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir());
@@ -126,7 +126,7 @@ sub finish
     return;
 }
 
-# Opens a session that is asked one statement after another. Options: dbname; user.
+# Opens a session that is asked one statement after another. `backend` is the process that serves it. Options: dbname; user.
 sub open_session
 {
     my ($node, %options) = @_;
@@ -135,7 +135,9 @@ sub open_session
         '-d', $node->connstr($options{dbname} // 'postgres'));
     my $run = start_program(\@command, $theirs[0][0], $theirs[1][1], $theirs[2][1]);
     $theirs[0][1]->blocking(0);
-    return { run => $run, to => $theirs[0][1], from => { out => $theirs[1][0], err => $theirs[2][0] }, in => '', out => '', err => '' };
+    my $session = { run => $run, to => $theirs[0][1], from => { out => $theirs[1][0], err => $theirs[2][0] }, in => '', node => $node };
+    $session->{backend} = ask($session, 'SELECT pg_backend_pid()');
+    return $session;
 }
 
 # Passes on what there is, both ways; waits for some, up to so many seconds. Fails where psql has ended.
@@ -202,14 +204,15 @@ sub is_answered
     return $session->{err} =~ /^end of answer\n/m;
 }
 
-# The process that serves a session.
-sub backend_of
+# Has a session begin a statement, and waits until it waits for a thing: for a lock, unless another is named.
+sub start_waiting
 {
-    my ($session) = @_;
-    return $session->{backend} //= ask($session, 'SELECT pg_backend_pid()');
+    my ($session, $sql, $for) = @_;
+    start_asking($session, $sql);
+    return wait_until_waiting($session->{node}, $session, $for // 'Lock');
 }
 
-# Waits until a session, whose backend_of was asked for before, waits for a thing: Lock, SyncRep.
+# Waits until a session waits for a thing: Lock, SyncRep.
 sub wait_until_waiting
 {
     my ($node, $session, $for) = @_;
@@ -254,7 +257,6 @@ sub hold_commits
     # Backends learn of it when the checkpointer does, and nobody can say when that is.
     my $committing = open_session($node);
     ask($committing, 'SET synchronous_commit = on');
-    backend_of($committing);
     start_asking($committing, <<'SQL');
 DO $$ BEGIN
   LOOP

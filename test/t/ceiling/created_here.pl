@@ -1,6 +1,5 @@
 # A transaction that creates the extension gets IDs, whether or not there was one before; others go on above them. They are above
 # what it sets the ceiling's sequence to, as a restore does, and that covers them.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

@@ -1,7 +1,6 @@
 # A dump carries the ceiling, whoever makes and restores it: a superuser, the database's owner, who may read all data. On a server
 # whose clock is behind, IDs are refused, or go on above all that were issued. A dump of the schema alone carries none, and makes a
 # database that works. Who may not set the ceiling cannot; to whom the sequence belongs cannot set IDs back.
-#
 # Runs in make test-all: it dumps and restores many databases.
 
 use Snowid;

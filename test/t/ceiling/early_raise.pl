@@ -1,6 +1,5 @@
 # While there is room below the ceiling, nobody waits for the disk: who raises it early leaves it at a record that counts for nothing
 # yet. If the power is cut then, no ID comes again.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
@@ -14,7 +13,7 @@ $node->stop;
 power_on($node);
 hold_wal_writer($node);
 my ($session, $watching) = map { open_session($node) } 1 .. 2;
-my $pid = backend_of($session);
+my $pid = $session->{backend};
 # The clock stands still each time, or the room would be used up.
 my $from = int(time) + 10;
 stop_clock($from, $node);

@@ -1,7 +1,6 @@
 # The owner of a database restores its dump, whoever created the extension there: the owner, the bootstrap superuser (as in template1
 # or a container's script), or another superuser; into an empty database, or one that has the extension; by psql and pg_restore
 # with the options people use. Afterwards IDs are above those of the dump, and a shard that was released stays so.
-#
 # Runs in make test-all: it restores fifty databases.
 
 use Snowid;

@@ -1,7 +1,6 @@
 # Recovery to a point in time: the server knows of nothing that was issued after the point. With the clock right no ID comes again
 # all the same; where the clock is behind, snowid.advance_past says from when on IDs may be, durably, for all shards. Its ceiling
 # is that of the point, and IDs up to it do not come again, whatever the clock. Segments go on where somebody sets them.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
@@ -57,8 +56,7 @@ foreach my $time ('told', 'told, after a crash')
     cmp_ok(attempt($behind, "$far SELECT snowid_next(1)"), '>', $lost, "$time: above what was lost");
     cmp_ok(attempt($behind, "$far SELECT snowid_next(7) & ~8388607"), '>', $lost & ~8388607, "$time: other shards, too");
     next if $time ne 'told';
-    crash($behind, 'kill');
-    start_server($behind);
+    crash_and_start($behind, 'kill');
 }
 is(attempt($behind, "SELECT setval('invoices', $invoice + 100000)"), $invoice + 100000, 'a segment is set forward');
 cmp_ok(attempt($behind, q(SELECT snowid_segment_next('invoices'))), '>', $invoice, 'a segment: above what was lost');

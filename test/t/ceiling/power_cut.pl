@@ -64,7 +64,7 @@ sub take_step { my ($session, $way) = @_; see($way->[0], ask($session, $way->[1]
 sub is_served
 {
     my ($session, $statement) = @_;
-    my $pid = backend_of($session);
+    my $pid = $session->{backend};
     my $waiting = <<"SQL";
 SELECT count(*) FROM pg_stat_activity AS mine, pg_stat_activity AS others
 WHERE mine.pid = $pid AND mine.wait_event_type IN ('IO', 'LWLock') AND others.wait_event ILIKE 'WALSync'
@@ -81,7 +81,6 @@ sub check_nobody_sees
     my ($number, $name, @sessions) = @_;
     my $committing = open_session($node);
     ask($committing, 'SET synchronous_commit = off');
-    backend_of($_) foreach @sessions;
     hang_disk($node);
     # The next to wait for the disk writes it, too.
     ask($committing, "INSERT INTO cuts VALUES ($number, false)");

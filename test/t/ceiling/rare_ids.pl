@@ -1,7 +1,6 @@
 # Where IDs come seldom, one waits for the disk only if none has come for about two seconds: its raise of the ceiling rides on the
 # next commit. What was written ahead is not published before it is durable. How far ahead of the clock the ceiling is: 2.4 steps
 # after a pause, and five seconds at most, which is what callers wait for after a crash; a step where IDs come often.
-#
 # Runs in make test-all: it draws for long.
 
 use Snowid;
@@ -14,7 +13,6 @@ $node->safe_psql('postgres', 'CREATE EXTENSION snowid; CREATE TABLE photos (id b
 my $now = int(time) + 1000;
 stop_clock($now, $node);
 my $session = open_session($node);
-backend_of($session);
 
 # Where the WAL is flushed up to tells whether an ID has waited for the disk.
 sub flushed { return ask($session, 'SELECT pg_current_wal_flush_lsn()') }

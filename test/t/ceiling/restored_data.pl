@@ -34,9 +34,7 @@ foreach my $how ('at once', 'once more', 'after a checkpoint')
     is(sql($says), 't', "$how: the sequence is set back");
     is(sql('SELECT snowid_ceiling()'), $covered, "$how: the ceiling is not");
     sql('CHECKPOINT') if $how =~ /checkpoint/;
-    crash($node, 'kill');
-    set_clock(-3600);
-    start_server($node);
+    crash_and_start($node, 'kill', -3600);
     is(sql('SELECT snowid_ceiling()'), $covered, "$how: nor after a crash");
     draws_more("$how: after");
     is(sql($says), 'f', "$how: and the sequence says so again");

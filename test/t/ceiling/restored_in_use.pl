@@ -1,7 +1,6 @@
 # A dump is restored over a database that has issued IDs, while a session draws: an old one sets nothing back, not after a crash
 # either; above what a new one says all go on. A ceiling that is restored into the very sequence that a session uses has nobody to
 # tell it: it goes on below the ceiling that it knows, and above the restored one from the next raise on.
-#
 # Runs in make test-all: it dumps and restores.
 
 use Snowid;
@@ -53,10 +52,8 @@ cmp_ok(max_of($target->safe_psql('postgres', $ceiling)), '<', $last, 'old dump: 
 my $next = ask($session, $draw);
 cmp_ok($next, '>', $last, 'old dump: the session goes on above its own IDs');
 above('old dump', $next);
-crash($target, 'kill');
+crash_and_start($target, 'kill', -600);
 close_session($session);
-set_clock(-600, $target);
-start_server($target);
 above('old dump, after a crash', $last);
 
 run_ahead($source, 3);

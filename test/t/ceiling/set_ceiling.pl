@@ -51,9 +51,7 @@ foreach my $time ('before the crash', 'after it')
     (my $count, $greatest) = check_round("same OID, $time", $greatest, $drawn);
     is($count, 1000, "same OID, $time: drawn");
     next if $time eq 'after it';
-    crash($node, 'kill');
-    set_clock(-3600);
-    start_server($node);
+    crash_and_start($node, 'kill', -3600);
 }
 set_clock(0);
 

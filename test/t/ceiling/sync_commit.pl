@@ -1,7 +1,6 @@
 # No session gives out what the synchronous standbys do not know, whatever it has set for its own commits, and though its wait was
 # cancelled or it was terminated; nor do others after it: IDs, segments, sections, and segments of a central source. What is seen
 # never comes again when the standby is promoted.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
@@ -39,7 +38,7 @@ sub new_session
 sub waits
 {
     my ($session, $statement) = @_;
-    my $waiting = "SELECT 'SyncRep' = wait_event FROM pg_stat_activity WHERE pid = " . backend_of($session);
+    my $waiting = "SELECT 'SyncRep' = wait_event FROM pg_stat_activity WHERE pid = " . $session->{backend};
     start_asking($session, $statement);
     wait_for(sub { is_answered($session) || $primary->safe_psql('postgres', $waiting) eq 't' }, 'a session to wait or to be answered');
     return !is_answered($session);

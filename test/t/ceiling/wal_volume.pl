@@ -1,7 +1,6 @@
 # How much WAL numbers and IDs take: one record for so many numbers of a segment, or of a section's busiest key, as INCREMENT says;
 # for IDs two at most for each snowid.ceiling_step that the ceiling goes on, since it is raised half of one early, however many IDs,
 # shards and sessions there are.
-#
 # Runs in make test-all: it draws for long.
 
 use Snowid;

@@ -1,6 +1,5 @@
 # A refill takes numbers from the source whatever others do there: who holds the advisory lock that it tries for, alters the sequence meanwhile,
 # or has made operators for all operands that it could have, none of which is run.
-#
 # Runs in make test-all: it makes 200 operators.
 
 use Snowid;

@@ -1,6 +1,5 @@
 # What a caller has of his own, objects in his search_path, connections, and cancels, changes nothing of where numbers come from: nothing of his
 # runs with the rights of the owner, and no connection of the owner's is left to him.
-#
 # Runs in make test-all: it cancels again and again.
 
 use Snowid;
@@ -85,7 +84,7 @@ check_no_connection($source, 'nor on the source');
 
 # A caller who is canceled all the time.
 ask($admin, q(UPDATE snowid_internal.segment_sources SET remote_seq = 'orders'));
-my $victim = backend_of($bob);
+my $victim = $bob->{backend};
 my $canceler = open_session($node);
 start_asking($canceler, "DO \$\$ BEGIN FOR i IN 1 .. 1500 LOOP PERFORM pg_cancel_backend($victim), pg_sleep(0.0005); END LOOP; END \$\$");
 my $kept = 0;

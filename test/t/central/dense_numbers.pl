@@ -1,6 +1,5 @@
 # Several servers draw dense numbers from one sequence on another server: none comes twice, none is lost down to the last, and on each server
 # they increase from session to session.
-#
 # Runs in make test-all: it has four servers.
 
 use Snowid;

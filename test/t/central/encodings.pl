@@ -1,5 +1,4 @@
 # The encodings of the two databases do not matter to a refill.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

@@ -1,6 +1,5 @@
 # All numbers up to MAXVALUE, there or here, are issued, then there is an error that names the sequence here and its end. Near it no more than an
 # eighth of what is left is allocated ahead, so that a restart skips no more.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

@@ -1,18 +1,15 @@
 # Where the extension, or its table of sources, goes while a session refills, or something else stands in the place of the table, there is an error.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 
 my $node = ready_server('dropped', sql => 'CREATE SEQUENCE plain');
 my ($admin, $refiller) = map { open_session($node) } 1 .. 2;
-backend_of($refiller);
 ask($refiller, q(SELECT snowid_segment_next('plain')));
 foreach my $drop ('DROP EXTENSION snowid CASCADE', 'ALTER EXTENSION snowid DROP TABLE snowid_internal.segment_sources')
 {
     ask($admin, "BEGIN; LOCK TABLE snowid_internal.segment_sources; $drop");
-    start_asking($refiller, q(SELECT snowid_segment_next('plain') FROM generate_series(1, 1000)));
-    wait_until_waiting($node, $refiller, 'Lock');
+    start_waiting($refiller, q(SELECT snowid_segment_next('plain') FROM generate_series(1, 1000)));
     ask($admin, $drop =~ /TABLE/ ? 'COMMIT' : 'COMMIT; CREATE EXTENSION snowid');
     is(answer($refiller), 'ERROR 55000', "$drop: a refill beside it");
 }

@@ -1,6 +1,5 @@
 # The address of a source that is down: the log has it, and the DETAIL for who administers the database. No other client is told,
 # whatever messages it asks for.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

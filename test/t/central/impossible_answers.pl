@@ -1,6 +1,5 @@
 # What no sequence can answer is an error, not a loop nor a number: from a server that speaks the protocol and answers what it is told to, and
 # from things on a real one that are no sequence to draw from. No connection is left.
-#
 # Runs in make test-all: it has a server for each answer.
 
 use Snowid;

@@ -1,6 +1,5 @@
 # snowid.last_allocated() says up to which number a sequence here has allocated from its source, or by itself; null of one that was dropped, in the
 # view, and to who may not read the sequence.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

@@ -44,9 +44,8 @@ foreach my $increment (1, 100, 1000)
 ask($admin, 'CREATE SEQUENCE crashed; CHECKPOINT');
 ask($admin, q(SELECT snowid_segment_attach('crashed', 'central', 'ours')));
 my $last = ask($admin, q(SELECT snowid_segment_next('crashed')));
-crash($node, 'kill');
+crash_and_start($node, 'kill');
 close_session($admin, $bob, @sessions);
-start_server($node);
 cmp_ok($node->safe_psql('postgres', q(SELECT snowid_segment_detach('crashed'); SELECT snowid_segment_next('crashed'))) =~ s/^\n//r, '>', $last, 'detached after a crash: above what was drawn');
 
 # Another source than the one that is down.

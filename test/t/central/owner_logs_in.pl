@@ -1,6 +1,5 @@
 # Numbers come with the rights of the sequence's owner: by his user mapping, with its password unless he is a superuser, and as long as he may use
 # the server. A rejected login tells neither the password nor the host, unless to who administers the database; the log has more.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

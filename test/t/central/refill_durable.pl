@@ -1,6 +1,5 @@
 # A refill is durable at the source, and at its synchronous standby, when its first number is issued, whatever the source's settings: no number
 # comes twice where the source or the server that draws is killed, or the source fails over.
-#
 # Runs in make test-all: it crashes under load.
 
 use Snowid;

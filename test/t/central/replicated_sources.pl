@@ -1,6 +1,5 @@
 # Rows of the table of sources that logical replication brings, which FOR ALL TABLES publishes, count for nothing at the subscriber, whatever it
 # has itself, and do not stop the replication of anything else.
-#
 # Runs in make test-all: it waits for subscriptions.
 
 use Snowid;

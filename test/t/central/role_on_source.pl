@@ -1,6 +1,5 @@
 # The role that draws needs USAGE on the sequence at the source, and on its schema, and nothing else, where nobody has a right that he was not
 # given. What it lacks the caller is told; numbers go on as soon as it has it, and before as long as they last.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

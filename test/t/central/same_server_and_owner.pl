@@ -1,6 +1,5 @@
 # A server, or an owner, that has taken another's place since a sequence was attached gets nothing by that; what was renamed is the same. Whoever
 # may insert rows does it with his own rights.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

@@ -1,6 +1,5 @@
 # The source dies under load, whether connections are refused or never answered: numbers go on while allocated blocks last, then each caller gets
 # an error at once, of whom few try themselves; service comes back by itself, and no number comes twice.
-#
 # Runs in make test-all: it crashes a source under load.
 
 use Snowid;
@@ -48,10 +47,7 @@ foreach my $how ('kill', 'immediate')
 
     undef $hole;
     $source->start;
-    foreach my $caller (@callers)
-    {
-        wait_for(sub { ask($caller, "SELECT snowid_segment_next('${how}_seq')") =~ /^\d/ }, 'service to come back');
-    }
+    wait_for(sub { ask($_, "SELECT snowid_segment_next('${how}_seq')") =~ /^\d/ }, 'service to come back') foreach @callers;
     close_session(@callers);
     cmp_ok(last_value($source, 'orders'), '>=', $before, "$name: nothing that was allocated is forgotten");
     wait_to_go_on(@drawing);

@@ -1,6 +1,5 @@
 # A refill that waits for a lock at the source counts as an outage after a while, as one does that the source gives up: numbers go on while they
 # last, then there is an error, and service comes back by itself.
-#
 # Runs in make test-all: it waits for time-outs.
 
 use Snowid;

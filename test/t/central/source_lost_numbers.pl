@@ -1,7 +1,6 @@
 # A source that has lost what it had allocated would allocate it to another server: its standby is promoted without the last WAL, it is restored
 # from a base backup or a dump, or is another server, database or sequence. Each server gets an error, with nothing taken, until an administrator
 # has followed the steps of the page; then all go on, and no number comes twice. A source that was restarted, or has crashed, is the same one.
-#
 # Runs in make test-all: it loses a source in six ways.
 
 use Snowid;

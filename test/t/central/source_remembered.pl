@@ -1,6 +1,5 @@
 # Which source a server's sequence was attached to it knows through rollbacks, crashes, dumps and copies of its database; a source that is down or a
 # standby is not attached, one that others draw from meanwhile is.
-#
 # Runs in make test-all: sessions draw for long.
 
 use Snowid;
@@ -13,8 +12,7 @@ sub rows { return $node->safe_psql($_[0] // 'postgres', 'SELECT * FROM snowid.se
 my $known = rows();
 $node->safe_psql('postgres', q(BEGIN; SELECT snowid_segment_detach('ship'); ROLLBACK));
 is(rows(), $known, 'rolled back');
-crash($node, 'kill');
-start_server($node);
+crash_and_start($node, 'kill');
 is(rows(), $known, 'after a crash');
 system_or_bail('pg_dump', '-d', $node->connstr('postgres'), '-f', "$dir/node.sql");
 $node->safe_psql('postgres', 'CREATE DATABASE dumped TEMPLATE template0; CREATE DATABASE copied TEMPLATE postgres');

@@ -1,5 +1,4 @@
 # Within two and a half minutes at a rate, a server has what ten minutes take allocated ahead. Time passes in steps of five seconds.
-#
 # Runs in make test-all: it draws 150,000 numbers.
 
 use Snowid;

@@ -1,5 +1,4 @@
 # The trigger function of the table of sources, put on any other table or in any other way, gets an error and reads nothing that is not there.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

@@ -16,9 +16,8 @@ my $session = open_session($node);
 sub crash_and_ask
 {
     my ($how, $sql) = @_;
-    crash($node, $how);
+    crash_and_start($node, $how);
     close_session($session);
-    start_server($node);
     $session = open_session($node);
     return ask($session, $sql);
 }

@@ -1,6 +1,5 @@
 # Sessions draw from segments and a section when the server crashes or stops. Each had its numbers in order, none came twice,
 # and numbers go on above all that any client has seen: those of segments with the next block, those of keys above the limit.
-#
 # Runs in make test-all: it goes through all sizes of blocks.
 
 use List::Util qw(max);

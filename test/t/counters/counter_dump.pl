@@ -1,5 +1,4 @@
 # Dumped and restored, elsewhere or over what is there, segments and sections go on above what was dumped.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

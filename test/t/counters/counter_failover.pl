@@ -1,6 +1,5 @@
 # With a synchronous standby no number is seen before the standby has its block or limit. Promoted, it goes on above all that
 # any client has seen.
-#
 # Runs in make test-all: sessions draw for long, on two servers.
 
 use List::Util qw(max);

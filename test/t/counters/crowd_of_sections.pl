@@ -1,6 +1,5 @@
 # Sessions draw from many sections while others drop them all, draw from new ones and roll back, and others yet make, use and
 # drop their own: no number comes twice.
-#
 # Runs in make test-all: it draws for long.
 
 use File::Spec;

@@ -1,13 +1,10 @@
 # A section gives back the memory of keys that it has forgotten: when its sequence is set, snowid.section_keys lowered, or it is
 # dropped. snowid.stat_database counts what is allocated.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 
-my $node = new_server('freed');
-$node->start;
-$node->safe_psql('postgres', 'CREATE EXTENSION snowid; CREATE SEQUENCE keyed INCREMENT 1000');
+my $node = ready_server('freed', sql => 'CREATE SEQUENCE keyed INCREMENT 1000');
 my $session = open_session($node);
 
 sub memory { return ask($session, 'SELECT counters_memory FROM snowid.stat_database') }

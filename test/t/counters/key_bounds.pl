@@ -1,6 +1,5 @@
 # How many keys all sections of a database, and of a server, have room for together: 50 and 200 times as many as one section. Past
 # that keys leave early, but nobody is refused: who comes back goes on above every number that he was given.
-#
 # Runs in make test-all: it fills shared memory.
 
 use Snowid;

@@ -2,16 +2,10 @@
 
 use Snowid;
 
-my $source = new_server('source');
-$source->start;
-$source->safe_psql('postgres', 'CREATE SEQUENCE there INCREMENT 10');
-my $node = new_server('node');
-$node->append_conf('postgresql.conf', "snowid.segment_adapt = off\n");
-$node->start;
-add_source($node, $source);
+my ($source, $node) = ready_source({ there => 'INCREMENT 10' }, node => { conf => "snowid.segment_adapt = off\n" });
 $node->safe_psql('postgres', q(CREATE SEQUENCE short INCREMENT 10 MAXVALUE 10; CREATE SEQUENCE refilled; SELECT snowid_segment_attach('refilled', 'central', 'there')));
 my ($refiller, $waiter, $third) = my @sessions = map { open_session($node) } 1 .. 3;
-backend_of($_), ask($_, q(SET statement_timeout = '1min')) foreach @sessions;
+ask($_, q(SET statement_timeout = '1min')) foreach @sessions;
 my $next = q(SELECT snowid_segment_next('refilled'));
 my $last = ask($waiter, $next);
 
@@ -28,14 +22,12 @@ my $locker = open_session($source);
 foreach my $end ('pg_cancel_backend', 'pg_terminate_backend')
 {
     my $victim = open_session($node);
-    backend_of($victim);
     ask($locker, 'BEGIN; ALTER SEQUENCE there MINVALUE -1');
     # What is in memory counts no more.
     ask($third, q(SELECT setval('refilled', last_value, is_called) FROM refilled));
     start_asking($victim, $next);
     wait_for_waiting($source, 1, 'Lock', 'nextval');
-    start_asking($waiter, $next);
-    wait_until_waiting($node, $waiter, 'Extension');
+    start_waiting($waiter, $next, 'Extension');
     ask($third, "SELECT $end($victim->{backend})");
     eval { answer($victim) };
     ask($locker, 'ROLLBACK');

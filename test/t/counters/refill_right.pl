@@ -1,6 +1,5 @@
 # One session refills at a time: where each number has to be allocated, eight at once get all numbers, none twice. The right to
 # is no lock that pg_locks shows, since readers of it, and detectors of deadlocks, would take it for DDL.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
@@ -15,14 +14,11 @@ finish(@drawing);
 is((check_keys('section', 0, @drawing))[0], 4000, 'section: all');
 
 my ($refiller, $waiter, $third) = my @sessions = map { open_session($node) } 1 .. 3;
-backend_of($_) foreach @sessions;
 foreach my $draw (q(SELECT snowid_segment_next('held')), q(SELECT snowid_section_next('held_limit', 1)))
 {
     my $commits = hold_commits($node);
-    start_asking($refiller, $draw);
-    wait_until_waiting($node, $refiller, 'SyncRep');
-    start_asking($waiter, $draw);
-    wait_until_waiting($node, $waiter, 'Extension');
+    start_waiting($refiller, $draw, 'SyncRep');
+    start_waiting($waiter, $draw, 'Extension');
     is(ask($third, <<"SQL"), 'relation|RowExclusiveLock|t', "$draw: no lock but nextval's in pg_locks");
 SELECT DISTINCT locktype, mode, granted FROM pg_locks WHERE locktype <> 'virtualxid' AND pid IN ($refiller->{backend}, $waiter->{backend})
 SQL

@@ -1,6 +1,5 @@
 # A parallel worker, whose transaction is its own, may ask what a section gave last, and lets go of the sequence's page, also where it
 # fails.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

@@ -1,6 +1,5 @@
 # A section keeps as many keys as snowid.section_keys says, also where that is changed: past that keys leave, none before at least half as
 # many others were used since it was; and those who come back go on above every number of those who left.
-#
 # Runs in make test-all: it draws for long.
 
 use Snowid;

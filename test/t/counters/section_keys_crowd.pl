@@ -1,6 +1,5 @@
 # Many sessions draw, and many keys leave and come back all the time: each key's numbers are in order, and no more keys are known than the
 # setting says, but one a session.
-#
 # Runs in make test-all: it draws for long.
 
 use Snowid;

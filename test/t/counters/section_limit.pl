@@ -1,6 +1,5 @@
 # A section's limit, which the sequence has as its last value, is raised by the increment: never below a number, not far above
 # it; and further while it is used up quickly.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

@@ -1,5 +1,4 @@
 # A section takes at most 64 bytes a key, no more memory however many keys there are, and gives it back when it is dropped.
-#
 # Runs in make test-all: it fills shared memory.
 
 use Snowid;

@@ -5,7 +5,6 @@ use Snowid;
 
 my $node = ready_server('changes', conf => "snowid.segment_adapt = off\n", sql => 'CREATE ROLE alice; CREATE SCHEMA elsewhere');
 my ($changer, $other, $third) = my @sessions = map { open_session($node) } 1 .. 3;
-backend_of($_) foreach @sessions;
 my $by_name = q(SELECT snowid_segment_next('numbers'));
 
 sub does

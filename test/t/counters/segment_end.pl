@@ -2,7 +2,6 @@
 # SEQUENCE skip what is in memory: at most an eighth of the numbers left, where blocks leave no numbers to others. MAXVALUE can be
 # lowered to little more than what was issued. The fault: two sequences came to their end with a restart, one of which had issued
 # 600 numbers of a thousand, the other a quarter of its numbers.
-#
 # Runs in make test-all: it crashes and restarts the server often.
 
 use Snowid;

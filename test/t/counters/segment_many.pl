@@ -1,5 +1,4 @@
 # A prepared statement, and a transaction, may draw from many sequences: more than the server has buffers, whose pages they hold.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

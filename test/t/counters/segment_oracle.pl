@@ -1,7 +1,6 @@
 # Segments do what nextval would: after each of thousands of random operations on a sequence, logged or not, the numbers drawn are
 # those that a model of nextval gives, block by block; and so is how much is allocated at a time, to the end, where blocks are cut
 # short. SNOWID_SEED repeats a run.
-#
 # Runs in make test-all: it compares with nextval for long.
 
 use List::Util qw(max min);

@@ -1,6 +1,5 @@
 # Sessions that share a segment get its numbers in order and without gaps, whatever the size of blocks: whoever calls when another
 # has returned with a number gets a greater one.
-#
 # Runs in make test-all: it goes through all sizes of blocks.
 
 use List::Util qw(shuffle);

@@ -1,6 +1,5 @@
 # setval counts also where it sets what the sequence holds already, ALTER SEQUENCE also where it shortens the last block; on
 # unlogged sequences, too.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

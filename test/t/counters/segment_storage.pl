@@ -1,6 +1,5 @@
 # A transaction holds on to pages of sequences that it has drawn from, and makes and drops their storage, in any order: nothing
 # fails at its end, nor is a page left pinned.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

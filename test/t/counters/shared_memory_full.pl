@@ -2,7 +2,6 @@
 # that cannot grow evicts keys, as one that is full does, until there is memory. The fault: the system's
 # refusal is an error that no flag of PostgreSQL's allocator covers, and from then on every new key of the
 # section failed.
-#
 # Runs in make test-all: it fills shared memory.
 
 use Snowid;

@@ -2,7 +2,6 @@
 # that the client asked for or with another one, or since its process has stopped. Others draw on while one is stuck there; who
 # finds no number left waits, and can be cancelled, as the one who is stuck can; without that there is 08006 when connect_timeout
 # and ten seconds are over; and all are served when the source answers again.
-#
 # Runs in make test-all: it waits until silent sources are given up.
 
 use Snowid;
@@ -35,7 +34,6 @@ foreach my $way (@ways)
     attach_to($node, $source, $_) foreach "long_$way", "short_$way";
     $node->safe_psql('postgres', "ALTER SERVER long_$way OPTIONS (SET connect_timeout '600')");
     $session{$_}{$way} = open_session($node) foreach qw(stuck other without);
-    backend_of($session{$_}{$way}) foreach qw(stuck other without);
     note_numbers($_, $node->safe_psql('postgres', statement_for($_, 1))) foreach "long_$way", "short_$way";
 }
 foreach my $name (map { ("long_$_", "short_$_") } @fakes)
@@ -70,8 +68,7 @@ foreach my $way (@ways)
     my @numbers = map { note_numbers("long_$way", ask($other, statement_for("long_$way", 1))) } 1 .. 20;
     is(scalar(grep { /^\d+$/ } @numbers), 20, "$way: who has numbers goes on");
     is($node->safe_psql('postgres', "SELECT state FROM pg_stat_activity WHERE pid = $session{stuck}{$way}{backend}"), 'active', "$way: while another is stuck");
-    start_asking($other, statement_for("long_$way", 100));
-    wait_until_waiting($node, $other, 'Extension');
+    start_waiting($other, statement_for("long_$way", 100), 'Extension');
     is(cancel($other), 'ERROR 57014', "$way: who finds none left waits, and can be cancelled");
 }
 is(cancel($session{stuck}{$_}), 'ERROR 57014', "$_: who is stuck can be cancelled") foreach @ways;

@@ -1,5 +1,4 @@
 # Who is stuck at a silent central source holds up neither the end of his session nor a stop of the server.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
@@ -20,7 +19,6 @@ foreach my $way (qw(closed deaf foreign))
     foreach my $number (1, 2)
     {
         push @open, my $session = open_session($node);
-        backend_of($session);
         start_asking($session, statement_for($name, 1));
         wait_for(sub { $fake->clients == $number }, "$way: the refill to be stuck");
         next if $number == 2;

@@ -1,7 +1,6 @@
 # Somebody has changed a section's sequence, and who comes next cannot map the keys that no longer count: he gets an error, and the section has
 # begun anew all the same. It must not go on to be half done: who had looked at the sequence before it was changed would begin below
 # what was given.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

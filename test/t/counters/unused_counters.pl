@@ -1,6 +1,5 @@
 # Segments and sections that no session uses make room for others, in any database where the server is full. They lose the rest
 # of their block or limit, and nothing else; those in use lose nothing.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

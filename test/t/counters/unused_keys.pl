@@ -1,7 +1,6 @@
 # Room for keys that dropped sections leave is used again; and so is that of sections that nobody uses, in other databases too, which
 # go on as after a start of the server. None of those in use goes. The fault: a role that had used all of it up, and gone, had it for
 # ever.
-#
 # Runs in make test-all: it fills shared memory.
 
 use Snowid;

@@ -5,7 +5,7 @@
 use Snowid;
 use Time::Local qw(timegm);
 
-my $node = ready_server('clock');
+my $node = ready_server('clock', databases => ['early']);
 
 # Whoever would have to wait is refused; whoever waits before he is refused is cancelled.
 my $no_wait = 'SET snowid.max_wait = 0';
@@ -41,8 +41,6 @@ foreach (
 is(attempt($node, "$at_once; SELECT $_"), 'ERROR SN001', "refused at once: $_") foreach 'snowid_next_batch(1, 10)', 'snowid_reserve(1, 10)';
 is(attempt($node, "$no_wait; SELECT snowid_next(2) > 0"), 't', 'a shard that has issued nothing goes by the clock');
 
-$node->safe_psql('postgres', 'CREATE DATABASE early');
-$node->safe_psql('early', 'CREATE EXTENSION snowid');
 set_clock(timegm(0, 0, 0, 1, 0, 2010) - time);
 is(attempt($node, 'SELECT snowid_next(0)', dbname => 'early'), 'ERROR SN001', 'before the epoch');
 set_clock(0);

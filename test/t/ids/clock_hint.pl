@@ -1,6 +1,5 @@
 # The hint of SN001, followed word by word in a session that has not used snowid: IDs run ahead of the clock. Behind by more
 # than any setting allows, it names what is left to do.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

@@ -1,6 +1,5 @@
 # The extension is dropped and created again while a session draws: in one transaction, in two, and in one that a crash takes away.
 # The session goes on, up to the ceiling that was, and no ID comes again, though the clock is set back at each crash.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
@@ -43,21 +42,13 @@ sub above
     return;
 }
 
-sub crash_behind
-{
-    crash($node, 'kill');
-    set_clock(-($behind += 600));
-    start_server($node);
-    return;
-}
-
 # The ceiling is raised every few hundred IDs, each of which has a millisecond of its own; or it does not come to that.
 foreach my $call ('snowid_reserve(7, 1024)', 'snowid_next(7)')
 {
     start_drawing($call);
     $node->safe_psql('postgres', $again);
     wait_for_more(2_000);
-    crash_behind();
+    crash_and_start($node, 'kill', -($behind += 600));
     check_drawn("in one transaction, $call");
     unlike(errors_of($drawing), qr/ERROR/, "$call: the session goes on");
     above("$call, after a crash");
@@ -69,7 +60,7 @@ check_drawn('in two transactions');
 is(sqlstate_of(errors_of($drawing)), '55000', 'dropped: the session is refused in the end');
 $node->safe_psql('postgres', 'CREATE EXTENSION snowid');
 above('created again later');
-crash_behind();
+crash_and_start($node, 'kill', -($behind += 600));
 above('created again later, after a crash');
 
 # Another session goes on below the ceiling that it knows, and then waits for the transaction, which gets no IDs itself.
@@ -77,7 +68,7 @@ start_drawing('snowid_reserve(7, 1024)');
 my $session = open_session($node);
 ask($session, $_) foreach 'BEGIN', 'DROP EXTENSION snowid', 'CREATE EXTENSION snowid';
 wait_for_waiting($node, 1, 'Lock', '^COPY');
-crash_behind();
+crash_and_start($node, 'kill', -($behind += 600));
 close_session($session);
 check_drawn('beside an uncommitted extension');
 above('beside an uncommitted extension, after a crash');

@@ -1,6 +1,5 @@
 # Every shard of the default layout has room in its database, whatever shards of other layouts any roles take there and in other
 # databases, and whatever the clock does meanwhile. What a sweep makes room for takes nothing from it.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
@@ -16,10 +15,7 @@ my $last = $node->safe_psql('d1', 'SELECT snowid_next(0)');
 set_clock(200);
 my @keeping = map { open_session($node, dbname => $_, user => 'mallory') } @databases;
 is(take_shards($keeping[$_], $other, 0, 200, {}), 200, "$databases[$_]: all shards of other layouts are taken") foreach 0 .. 3;
-foreach my $session (@keeping)
-{
-    wait_for(sub { ask($session, "SELECT snowid_next(5000, '$other')") eq 'ERROR 53400' }, 'the next one to be refused');
-}
+wait_for(sub { ask($_, "SELECT snowid_next(5000, '$other')") eq 'ERROR 53400' }, 'the next one to be refused') foreach @keeping;
 
 is($node->safe_psql('d1', q(SELECT issued FROM snowid.stat_shards WHERE shard = 0 AND layout = 'instagram')), '1', 'shard 0 was not swept');
 my $alice = open_session($node, dbname => 'd1', user => 'alice');

@@ -1,6 +1,5 @@
 # Shards of a dropped database make room for those of others, even such as were ahead of the clock; who uses others goes on, above
 # all IDs of before.
-#
 # Runs in make test-all: it fills shared memory.
 
 use Snowid;

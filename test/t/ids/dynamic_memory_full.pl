@@ -1,18 +1,12 @@
 # Where dynamic shared memory is not to be had, at first or for more shards, callers get a clear error: what was in use goes on,
 # IDs can be read, the session lives, there is service again once there is memory, and no ID comes twice.
-#
 # Runs in make test-all: it uses shared memory up.
 
 use Snowid;
 
 # With mmap it consists of files, and an ordinary user can see to it that there can be no more of them.
-my $node = ready_server('dynamic_memory_full', conf => "dynamic_shared_memory_type = mmap\n");
 my @databases = qw(postgres one two three);
-foreach my $dbname (@databases[ 1 .. 3 ])
-{
-    $node->safe_psql('postgres', "CREATE DATABASE $dbname");
-    $node->safe_psql($dbname, 'CREATE EXTENSION snowid');
-}
+my $node = ready_server('dynamic_memory_full', conf => "dynamic_shared_memory_type = mmap\n", databases => [ @databases[ 1 .. 3 ] ]);
 my $files = $node->data_dir . '/pg_dynshmem';
 my $deny = sub { chmod 0500, $files or die "$files: $!" };
 my $allow = sub { chmod 0700, $files or die "$files: $!" };

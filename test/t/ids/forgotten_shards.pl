@@ -1,6 +1,5 @@
 # A shard that nobody used, that made room for another, and that is used again repeats no ID, whatever the clock does meanwhile.
 # One that is ahead of the clock, or at its layout's end, is not forgotten.
-#
 # Runs in make test-all: it fills shared memory again and again.
 
 use Snowid;

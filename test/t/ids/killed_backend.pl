@@ -14,9 +14,7 @@ foreach my $preloaded ('', 'snowid')
 {
     my $name = $preloaded ? 'preloaded' : 'not preloaded';
     $node->append_conf('postgresql.conf', "shared_preload_libraries = '$preloaded'\n");
-    crash($node, $preloaded ? 'immediate' : 'kill');
-    set_clock($preloaded ? -7200 : -3600);
-    start_server($node);
+    crash_and_start($node, $preloaded ? 'immediate' : 'kill', $preloaded ? -7200 : -3600);
     is(attempt($node, 'SHOW snowid.ceiling_step'), $preloaded ? '1s' : 'ERROR 42704', $name);
     is($node->safe_psql('postgres', 'SELECT count(*), max(id) FROM photos'), "10000|$last", 'what was committed is there') unless $preloaded;
     is(attempt($node, "WITH new AS ($insert RETURNING id) SELECT count(*), min(id) > $last FROM new"), '10000|t', "$name, after a crash: above");

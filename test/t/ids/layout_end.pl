@@ -1,6 +1,5 @@
 # The end of a layout: what its shards have is used up, to the last ID, which has all bits of the time set. Then every call fails
 # with 2200H, also after a crash, and other layouts go on.
-#
 # Runs in make test-all: it draws all that is left.
 
 use Snowid;
@@ -45,8 +44,7 @@ foreach my $round ('past the end', 'after a crash')
     }
     is(attempt($node, "$far; SELECT snowid_next(3, 'twitter') > 0"), 't', "$round: others go on");
     next if $round eq 'after a crash';
-    crash($node, 'kill');
-    start_server($node);
+    crash_and_start($node, 'kill');
 }
 
 # That of Instagram's is in the middle of a millisecond; who runs ahead of the clock reaches it before it.

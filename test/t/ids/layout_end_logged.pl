@@ -1,6 +1,5 @@
 # Within a year of a layout's end the log has one warning a day in each database, for the log alone, whoever draws from whichever
 # shards; none earlier, none of layouts that go on, and no other because the clock was set.
-#
 # Runs in make test-all: it starts many sessions.
 
 use Snowid;

@@ -1,6 +1,5 @@
 # Each layout that has a name, and some that have none, under load, on the greatest shard that it has: every ID is the shard's, of
 # now, in order, and comes once, one by one and in batches. Two names of one layout are one allocator.
-#
 # Runs in make test-all: it draws of every layout.
 
 use Snowid;

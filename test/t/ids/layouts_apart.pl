@@ -1,6 +1,5 @@
 # Layouts that differ in whatever it be are several: a shard of one that runs ahead of the clock leaves those of others alone.
 # Two names of one layout do not.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

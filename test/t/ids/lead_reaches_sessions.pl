@@ -1,6 +1,5 @@
 # What the runbook says to do while the clock is behind reaches sessions that are open, as a pool's are: one that has drawn
 # before, and one that has not, which does not know the setting yet. What is stored for the database does not.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

@@ -1,5 +1,4 @@
 # Where a unit of time is long, what a crash leaves of one is not used: IDs go on with the next, and each has all of its sequence.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

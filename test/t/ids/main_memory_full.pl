@@ -1,6 +1,5 @@
 # Where the server's main shared memory is used up before snowid is used for the first time, callers get a clear error, the
 # session is not harmed, and a restart of the server makes room.
-#
 # Runs in make test-all: it uses shared memory up.
 
 use Snowid;

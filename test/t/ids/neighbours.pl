@@ -1,14 +1,11 @@
 # Databases of one server are apart: each is unique and in order in itself, whatever others are advanced to, have learned from
 # their ceilings, or drop. A copy of one goes on above what the original has, also after a crash. The clock is no help: IDs of
 # the original are hours ahead of it.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 
-my $node = ready_server('neighbours', conf => "snowid.max_lead = '1d'\n");
-$node->safe_psql('postgres', "CREATE DATABASE $_") foreach qw(one two);
-$node->safe_psql($_, 'CREATE EXTENSION snowid') foreach qw(one two);
+my $node = ready_server('neighbours', conf => "snowid.max_lead = '1d'\n", databases => [qw(one two)]);
 my %drawing = map { my $dbname = $_; $dbname => [ map { draw($node, 'snowid_next(0)', 10_000, dbname => $dbname) } 1 .. 2 ] } qw(one two);
 my %last;
 foreach my $dbname (qw(one two))
@@ -40,8 +37,7 @@ sub is_apart
 $node->safe_psql('one', "SELECT snowid.advance_shard(snowid_encode(clock_timestamp() + interval '6 hours', 0, 0))");
 is_apart('the other advanced');
 above('advanced', 'one');
-crash($node, 'kill');
-start_server($node);
+crash_and_start($node, 'kill');
 above('after a crash', 'one');
 is_apart('the other has learned from its ceiling');
 $node->safe_psql('one', 'DROP EXTENSION snowid');
@@ -57,8 +53,6 @@ foreach my $strategy (@copies)
     $last{$strategy} = $last{one};
     above('copied', $strategy);
 }
-crash($node, 'kill');
-set_clock(-600);
-start_server($node);
+crash_and_start($node, 'kill', -600);
 above('after a crash', $_) foreach @copies;
 end_test($node);

@@ -1,7 +1,6 @@
 # A database that has used up its own share of shards, segments and sections is refused more, and what others have in use or at
 # rest stays as it was: idle counters lose nothing, and layouts whose units are long, where a shard that starts anew may have to
 # wait for the next unit, serve on. Of shards, only those whose last unit has ended are cleared.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use POSIX qw(floor);

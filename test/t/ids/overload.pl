@@ -1,6 +1,5 @@
 # Under load a shard gives no more than the layout's 1,024 IDs a millisecond, and with max_lead = 0 never one ahead of its time;
 # with a lead a burst has all of that at once, and no more.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

@@ -1,6 +1,5 @@
 # docs/read-in-order.md: a clock that jumped forward is put right, and positions of readers are set back by the page, or new rows
 # are missed.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

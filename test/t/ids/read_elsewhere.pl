@@ -1,6 +1,5 @@
 # docs/read-in-order.md, "Rows from other servers": by the steps of the page a subscriber, which has rows of its own, and a standby
 # read all rows of a server up to its watermark, and no others.
-#
 # Runs in make test-all: it starts three servers.
 
 use Snowid;

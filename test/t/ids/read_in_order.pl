@@ -12,7 +12,6 @@ CREATE TABLE events (id bigint PRIMARY KEY DEFAULT snowid_next());
 CREATE TABLE copies (id bigint PRIMARY KEY);
 SQL
 my ($writer, $reader, $other) = map { open_session($node) } 1 .. 3;
-backend_of($_) foreach $writer, $reader, $other;
 my $event = $node->pg_version >= 17 ? 'SnowidWatermark' : 'virtualxid';
 
 # Who keeps readers waiting: sessions and prepared transactions that the page's query finds.
@@ -35,8 +34,7 @@ like($node->safe_psql('postgres', $query), qr/^\d+\|\|[^|]*\|\d{4}-[^|]*\|idle i
 ask($_, 'COMMIT') foreach $writer, $other;
 prepare();
 is(holders_of('outbox'), 'forgotten', 'a prepared transaction');
-start_asking($reader, "SELECT snowid_watermark('outbox')");
-wait_until_waiting($node, $reader, $node->pg_version >= 17 ? $event : 'transactionid');
+start_waiting($reader, "SELECT snowid_watermark('outbox')", $node->pg_version >= 17 ? $event : 'transactionid');
 ask($other, q(ROLLBACK PREPARED 'forgotten'));
 cmp_ok(answer($reader), '>', 0, 'it is what the reader has waited for');
 is(holders_of('outbox'), '', 'then there is nobody');
@@ -45,8 +43,7 @@ is(holders_of('outbox'), '', 'then there is nobody');
 sub waits
 {
     my ($name, $table, $id) = @_;
-    start_asking($reader, "SELECT snowid_watermark('$table')");
-    wait_until_waiting($node, $reader, $event);
+    start_waiting($reader, "SELECT snowid_watermark('$table')", $event);
     is(ask($writer, 'COMMIT'), '', "$name: committed");
     my $watermark = answer($reader);
     cmp_ok($watermark, '>=', $id, "$name: covered");

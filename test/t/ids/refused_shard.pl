@@ -1,7 +1,6 @@
 # A mistyped snowid.default_shard where the library is not loaded, and nobody can check it (ALTER DATABASE, ALTER ROLE, the configuration
 # file, the connection's options): until it is right, whoever needs the shard is refused, never given another; who names a shard
 # is served, without a warning.
-#
 # Runs in make test-all: it starts many sessions.
 
 use Snowid;

@@ -17,26 +17,16 @@ sub above
     return;
 }
 
-# Crashes, with the clock so many seconds behind then.
-sub crash_behind
-{
-    my ($how, $seconds) = @_;
-    crash($node, $how);
-    set_clock(-$seconds);
-    start_server($node);
-    return;
-}
-
 above('rolled back');
 # Seconds of IDs, so that the ceiling is raised.
 $last = $node->safe_psql('postgres', "BEGIN; SELECT snowid_reserve(0, 1024) FROM generate_series(1, 5000) \\g /dev/null\n$draw; ROLLBACK");
-crash_behind('immediate', 3600);
+crash_and_start($node, 'immediate', -3600);
 above('rolled back, and crashed');
 
 my %begin = (postgres => 'SELECT', fresh => 'CREATE EXTENSION snowid; CREATE TABLE photos (id bigint PRIMARY KEY DEFAULT snowid_next())');
 my %id = map { $_ => (split /\n/, $node->safe_psql($_, "BEGIN; $begin{$_}; INSERT INTO photos DEFAULT VALUES RETURNING id; PREPARE TRANSACTION '$_'"))[-1] }
   keys %begin;
-crash_behind('kill', 7200);
+crash_and_start($node, 'kill', -7200);
 $last = $id{postgres};
 above('after a crash, before COMMIT PREPARED');
 foreach my $dbname (sort keys %id)

@@ -1,7 +1,6 @@
 # How many IDs one unit of time has: 1,024 a millisecond in Instagram's layout, for each shard; 4,096 UUIDs, for the whole
 # server. All of them are given, each once and in order, before the next millisecond is begun, however many sessions draw; the
 # one after the last that snowid.max_lead allows is refused; and a clock that has moved on gives as many again.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

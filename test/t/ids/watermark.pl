@@ -15,7 +15,6 @@ my ($writer, $reader, $other);
 sub open_all
 {
     ($writer, $reader, $other) = map { open_session($node) } 1 .. 3;
-    backend_of($_) foreach $writer, $reader, $other;
     return;
 }
 open_all();
@@ -46,12 +45,10 @@ foreach (
     if ($name =~ /crash/)
     {
         close_session($writer, $reader, $other);
-        crash($node, 'kill');
-        start_server($node);
+        crash_and_start($node, 'kill');
         open_all();
     }
-    start_asking($reader, "SELECT snowid_watermark('$table')");
-    wait_until_waiting($node, $reader, $name =~ /prepared/ && !$is_new ? 'Lock' : $event);
+    start_waiting($reader, "SELECT snowid_watermark('$table')", $name =~ /prepared/ && !$is_new ? 'Lock' : $event);
     is(ask($writer, $end), '', "$name: it waits for the end");
     cmp_ok(answer($reader), '>=', $id, "$name: it is at or above the ID");
 }
@@ -76,8 +73,7 @@ ask($reader, 'COMMIT');
 
 # Nobody queues behind it.
 ask($writer, "BEGIN; $insert");
-start_asking($reader, q(SELECT snowid_watermark('events')));
-wait_until_waiting($node, $reader, $event);
+start_waiting($reader, q(SELECT snowid_watermark('events')), $event);
 my $later = ask($other, "$insert RETURNING id");
 is(ask($other, "SELECT count(*) FROM pg_locks WHERE pid = $reader->{backend} AND relation = 'events'::regclass"), '0', 'it has no lock on the table');
 ask($writer, 'COMMIT');
@@ -89,7 +85,6 @@ is(ask($reader, q(SET lock_timeout = '50ms'; SELECT snowid_watermark('events')))
 is(ask($reader, q(RESET lock_timeout; SET statement_timeout = '50ms'; SELECT snowid_watermark('events'))), 'ERROR 57014', 'a cancel');
 is(ask($reader, q(RESET statement_timeout; SELECT wait_event IS NULL FROM pg_stat_activity WHERE pid = pg_backend_pid())), 't', 'no wait event after that');
 ask($reader, 'BEGIN; LOCK TABLE elsewhere');
-start_asking($writer, 'INSERT INTO elsewhere DEFAULT VALUES');
-wait_until_waiting($node, $writer, 'Lock');
+start_waiting($writer, 'INSERT INTO elsewhere DEFAULT VALUES');
 like(join(' ', ask($reader, q(SELECT snowid_watermark('events'))), do { ask($reader, 'ROLLBACK'); answer($writer) }), qr/ERROR 40P01/, 'a deadlock is found');
 end_test($node);

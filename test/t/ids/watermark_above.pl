@@ -1,6 +1,5 @@
 # All shards issue IDs above a watermark from then on: those that were behind, those that are made later, and those that are
 # released or opened; also where units of time are long. It does not go back.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

@@ -8,7 +8,6 @@ CREATE DOMAIN key AS bigint;
 CREATE TABLE events (id key DEFAULT snowid_next(), other bigint DEFAULT 1);
 SQL
 my ($reader, $owner) = map { open_session($node) } 1 .. 2;
-backend_of($reader);
 like(ask($reader, q(SELECT snowid_watermark('others'))), qr/^\d+$/, 'a watermark, so that the session knows all but the domain');
 foreach my $change ('ALTER TABLE events ALTER id DROP DEFAULT, ALTER other DROP DEFAULT', 'ALTER TABLE events ADD more bigint DEFAULT snowid_next()',
     'DROP TABLE events')

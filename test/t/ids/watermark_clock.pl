@@ -1,6 +1,5 @@
 # A watermark ahead of the clock takes time from the other shards of the database. However often, and by whomever, it is called,
 # these are a unit or two ahead of the clock, or as far as a burst went; and nobody is held back for good.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
@@ -13,7 +12,6 @@ CREATE FUNCTION ahead(id bigint) RETURNS int VOLATILE LANGUAGE sql AS
 SELECT snowid_next(shard) FROM generate_series(0, 9) AS shard;
 SQL
 my ($reader, $writer, $attacker) = (open_session($node), open_session($node), open_session($node, user => 'app'));
-backend_of($_) foreach $reader, $writer, $attacker;
 my $take = q(SELECT snowid_watermark('events'));
 
 # Waits for the clock of two milliseconds and more have an event.

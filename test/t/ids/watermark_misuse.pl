@@ -1,6 +1,5 @@
 # A watermark cannot be used wrongly in silence: a statement that reads the table by a snapshot older than the watermark is refused,
 # and so is what no watermark can be computed of.
-#
 # Runs in make test-all: it starts many sessions.
 
 use Snowid;

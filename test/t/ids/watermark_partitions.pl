@@ -11,7 +11,6 @@ CREATE TABLE loaded (LIKE parts INCLUDING DEFAULTS);
 CREATE TABLE parent (id bigint DEFAULT snowid_next(7));
 SQL
 my ($writer, $reader, $other, $detaching) = map { open_session($node) } 1 .. 4;
-backend_of($_) foreach $writer, $reader, $other, $detaching;
 my $is_new = $node->pg_version >= 17;
 
 # The reader waits for a writer until a statement of some session lets that commit.
@@ -60,12 +59,10 @@ foreach (
 foreach my $name ('not come to yet', 'not come to yet, and being detached')
 {
     ask($other, 'SELECT pg_advisory_lock(1)');
-    start_asking($writer, q(INSERT INTO parts (id, note) SELECT snowid_next(7), CASE WHEN pg_advisory_xact_lock(1) IS NOT NULL THEN 'a' END RETURNING id));
-    wait_until_waiting($node, $writer, 'advisory');
+    start_waiting($writer, q(INSERT INTO parts (id, note) SELECT snowid_next(7), CASE WHEN pg_advisory_xact_lock(1) IS NOT NULL THEN 'a' END RETURNING id), 'advisory');
     if ($name =~ /detached/)
     {
-        start_asking($detaching, 'ALTER TABLE parts DETACH PARTITION parts_a CONCURRENTLY');
-        wait_until_waiting($node, $detaching, 'Lock');
+        start_waiting($detaching, 'ALTER TABLE parts DETACH PARTITION parts_a CONCURRENTLY');
     }
     ask_watermark('parts_a');
     waits($name, $other, 'SELECT pg_advisory_unlock(1)');

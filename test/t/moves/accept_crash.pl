@@ -5,8 +5,6 @@ use Snowid;
 
 my @nodes = my ($east, $west) = map { ready_server($_) } 'east', 'west';
 my $far = q(SET snowid.max_lead = '2min';);
-sub restart { my ($node, $how) = @_; crash($node, $how); start_server($node); return }
-
 my $last = 0;
 foreach my $round (1 .. 3)
 {
@@ -17,14 +15,12 @@ foreach my $round (1 .. 3)
     cmp_ok($drawn, '>', $last, "round $round: above those of before");
     my $id = $from->safe_psql('postgres', 'SELECT snowid.release_shard(9)');
     cmp_ok($id, '>', $drawn, "round $round: returned above all");
-    restart($from, 'kill') if $round == 2;
+    crash_and_start($from, 'kill') if $round == 2;
     $to->safe_psql('postgres', "$far SELECT snowid.accept_shard(9, $id)");
     if ($round == 3)
     {
         # Back at once, with nothing to go by but what is durable.
-        crash($to, 'immediate');
-        set_clock(-60, $to);
-        start_server($to);
+        crash_and_start($to, 'immediate', -60);
         is(attempt($to, "$far SELECT snowid.accept_shard(9, $id)"), '', 'after the crash it is known what was accepted');
         is(attempt($to, "$far SELECT snowid.accept_shard(9, $id - 8388608)"), 'ERROR 55000', 'and what was not');
     }
@@ -38,17 +34,15 @@ foreach my $round (1 .. 3)
 my $later = q(SELECT snowid.accept_shard(10, snowid_encode(clock_timestamp() + interval '5 ms', 10, 0)));
 $east->safe_psql('postgres', 'SELECT snowid.release_shard(10)');
 my ($session, $waiting) = map { open_session($east) } 1, 2;
-backend_of($waiting);
 ask($session, "BEGIN; $later");
-start_asking($waiting, 'SELECT snowid_next(10)');
-wait_until_waiting($east, $waiting, 'Lock');
-restart($east, 'kill');
+start_waiting($waiting, 'SELECT snowid_next(10)');
+crash_and_start($east, 'kill');
 close_session($session, $waiting);
 is(attempt($east, 'SELECT snowid_next(10)'), 'ERROR 55000', 'a crash undoes what was not committed');
 $session = open_session($east);
 ask($session, "SET synchronous_commit = off; $later");
 $last = ask($session, 'SELECT snowid_next(10)');
-restart($east, 'kill');
+crash_and_start($east, 'kill');
 close_session($session);
 cmp_ok(attempt($east, 'SELECT snowid_next(10)'), '>', $last, 'what was committed stays, whatever the session has set');
 end_test(@nodes);

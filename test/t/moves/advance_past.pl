@@ -1,7 +1,6 @@
 # After snowid.advance_past no ID of the database, of any kind or shard, has a time up to that moment: not after a crash, nor where
 # the transaction that has called it is rolled back, though it has made the ceiling's sequence, nor where the clock goes back
 # meanwhile. And snowid_ceiling says a time that no ID is above.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
@@ -46,9 +45,8 @@ is($node->safe_psql('other', "SELECT snowid_timestamp(snowid_next(1)) < '$moment
 foreach my $how ('kill', 'immediate')
 {
     advance($moment = ahead());
-    crash($node, $how);
+    crash_and_start($node, $how);
     close_session($old);
-    start_server($node);
     $old = open_session($node);
     check_above("after a crash ($how)", $moment);
 }
@@ -56,11 +54,9 @@ foreach my $how ('kill', 'immediate')
 # Where the clock goes back while it waits for the ceiling's lock.
 my ($holder, $advancing) = map { open_session($node) } 1 .. 2;
 ask($advancing, "$far_ahead; SELECT snowid_next(1)");
-backend_of($advancing);
 ask($holder, 'BEGIN; ALTER SEQUENCE snowid_internal.ceiling INCREMENT 1');
 $moment = ahead();
-start_asking($advancing, "SELECT snowid.advance_past(timestamptz '$moment')");
-wait_until_waiting($node, $advancing, 'relation');
+start_waiting($advancing, "SELECT snowid.advance_past(timestamptz '$moment')", 'relation');
 set_clock(-2);
 ask($holder, 'ROLLBACK');
 is(answer($advancing), '', 'advanced, with a clock that has gone back');

@@ -1,7 +1,6 @@
 # Slots of released shards in shared memory: no sweep has a released shard opened, and they go with their database. They are no
 # reason to take a layout's last time for one that was used: a database that gets the OID of one that was dropped goes on as the
 # clock has it.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
@@ -37,10 +36,7 @@ $node->safe_psql($_, q(SELECT snowid_next(n, 'twitter') FROM generate_series(1, 
 my $release = q(SELECT snowid.release_shard(n, 'twitter') FROM generate_series(1, 12) n);
 $node->safe_psql('d1', "$release; SELECT pg_sleep(1.1)");
 my $session = session_of('d1');
-foreach my $shard (26 .. 38)
-{
-    wait_for(sub { ask($session, "SELECT snowid_next($shard, 'twitter')") =~ /^\d+$/ }, 'a sweep to make room');
-}
+wait_for(sub { ask($session, "SELECT snowid_next($_, 'twitter')") =~ /^\d+$/ }, 'a sweep to make room') foreach 26 .. 38;
 check_closed('others are forgotten', $session);
 # By sessions that find no slot, too: since the start nobody has looked.
 close_session($session);

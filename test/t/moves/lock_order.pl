@@ -1,7 +1,6 @@
 # Relations of the extension are locked in one order, which is that of DROP EXTENSION, the ceiling last: so who moves shards,
 # restores them, or draws does not deadlock with it, whoever comes first. Both sides wait here: DROP EXTENSION for the table of
 # released shards, which somebody else has locked, and the others behind it.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
@@ -25,13 +24,10 @@ foreach my $name (sort keys %moves)
     my $known = $shard;
     my ($waiting, $first_of_all) = map { sprintf $moves{$name}, $shard++ } 1, 2;
     my ($holder, $dropper, $mover) = map { open_session($node) } 1 .. 3;
-    backend_of($_) foreach $dropper, $mover;
     ask($mover, 'SELECT snowid_next(' . ($name =~ /new shard/ ? 1 : $known) . ')');
     ask($holder, 'BEGIN; LOCK TABLE snowid_internal.moved_shards IN SHARE MODE');
-    start_asking($dropper, 'DROP EXTENSION snowid');
-    wait_until_waiting($node, $dropper, 'Lock');
-    start_asking($mover, $waiting);
-    wait_until_waiting($node, $mover, 'Lock');
+    start_waiting($dropper, 'DROP EXTENSION snowid');
+    start_waiting($mover, $waiting);
     ask($holder, 'COMMIT');
     is(answer($dropper), '', "$name: DROP EXTENSION goes on");
     like(answer($mover), qr/^ERROR (?:55000|42883|42P01)$/, "$name: is in no deadlock, and finds nothing any more that it waits for");

@@ -1,7 +1,6 @@
 # Shards go to and fro between two servers while sessions draw from them on both, through releases and accepts that are rolled back
 # in whole or in part, and IDs of before that are passed again: no ID comes twice, all are in order, and each shard is open on
 # one server at most. SNOWID_SEED repeats a run.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

@@ -1,6 +1,5 @@
 # A shard that was released stays closed through crashes, a fail-over, dump and restore, and a new extension in the same database;
 # a release that a crash undoes leaves it as it was.
-#
 # Runs in make test-all: it starts and crashes servers often.
 
 use Snowid;
@@ -18,9 +17,8 @@ foreach my $how ('kill', 'immediate')
     my $open = ask($mover, 'SELECT snowid_next(4)');
     ask($mover, 'BEGIN; SELECT snowid.release_shard(4)');
     my $id = ask($other, "SET synchronous_commit = off; SELECT snowid.release_shard($shard, 'twitter', 'elsewhere')");
-    crash($node, $how);
+    crash_and_start($node, $how);
     close_session($mover, $other);
-    start_server($node);
     cmp_ok(attempt($node, 'SELECT snowid_next(4)'), '>', $open, "$how: one that was not committed goes on");
     is(attempt($node, "SELECT snowid_next($_)"), 'ERROR 55000', "$how: shard $_ stays closed") foreach "$shard, 'twitter'", 7;
     is(attempt($node, "SELECT snowid.release_shard($shard, 'twitter')"), $id, "$how: with the same ID");

@@ -1,13 +1,11 @@
 # While a release is not committed, who draws waits: nobody is refused for what is rolled back. Then the shard goes on, above what
 # was returned, and above what it was advanced to meanwhile.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 
 my $node = ready_server('node', conf => "max_prepared_transactions = 5\n");
 my ($mover, $drawer) = map { open_session($node) } 1, 2;
-backend_of($_) foreach $mover, $drawer;
 my $last = ask($drawer, 'SELECT snowid_next(1)');
 
 # Has the drawer draw while the mover has released shard 1, until the mover does something, a statement or more.
@@ -16,8 +14,7 @@ sub check_waiting
     my ($name, $end, $expected) = @_;
     my $returned = ask($mover, 'BEGIN; SELECT snowid.release_shard(1)');
     cmp_ok($returned, '>', $last, "$name: released above what was issued");
-    start_asking($drawer, 'SELECT snowid_next(1)');
-    wait_until_waiting($node, $drawer, 'Lock');
+    start_waiting($drawer, 'SELECT snowid_next(1)');
     ref $end ? $end->() : ask($mover, $end);
     my $answer = answer($drawer);
     return is($answer, $expected, $name) if defined $expected;
@@ -25,7 +22,7 @@ sub check_waiting
     return $last = $answer;
 }
 
-sub new_mover { close_session($mover); $mover = open_session($node); return backend_of($mover) }
+sub new_mover { close_session($mover); $mover = open_session($node); return $mover->{backend} }
 check_waiting('rolled back', 'ROLLBACK');
 check_waiting('an error', 'SELECT 1/0; COMMIT');
 check_waiting('prepared', sub { is(ask($mover, q(PREPARE TRANSACTION 'one')), 'ERROR 0A000', 'not prepared') });
@@ -50,8 +47,7 @@ is($node->safe_psql('postgres', "SELECT snowid_timestamp($last) > '$moment'"), '
 # One that is advanced meanwhile: it waits, and counts.
 ask($mover, 'BEGIN; SELECT snowid.release_shard(1)');
 my $ahead = $node->safe_psql('postgres', q(SELECT snowid_encode(clock_timestamp() + '0.9 s', 1, 1023)));
-start_asking($drawer, "SELECT snowid.advance_shard($ahead)");
-wait_until_waiting($node, $drawer, 'Lock');
+start_waiting($drawer, "SELECT snowid.advance_shard($ahead)");
 ask($mover, 'ROLLBACK');
 is(answer($drawer), '', 'advanced once it is open again');
 cmp_ok($last = ask($drawer, 'SELECT snowid_next(1)'), '>', $ahead, 'and above that');

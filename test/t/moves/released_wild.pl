@@ -1,7 +1,6 @@
 # A shard that was released while the clock was ahead: no server accepts the ID that was returned before that time. Once the clock
 # is right and the database has returned to it, snowid.release_shard() returns another one, by the clock and above all else that
 # was issued here. The fault: the shard could not be opened before the right clock had come to the ID, in ten years.
-#
 # Runs in make test-all: it starts many sessions.
 
 use Snowid;
@@ -46,8 +45,7 @@ foreach my $layout ('instagram', 'sonyflake', 'time:35 shard:10 seq:18 unit:1s e
     is(asked("SELECT snowid.accept_shard(1, $id, '$layout')"), 'ERROR 55000', 'which is its own');
     is(asked("SELECT snowid.accept_shard(1, snowid_encode(snowid_timestamp($id, '$layout') + interval '1 s', 1, 0, '$layout'), '$layout')"), '', 'accepted with a later one');
     drawn('accepted', $layout);
-    crash($node, 'kill');
-    start_server($node);
+    crash_and_start($node, 'kill');
     drawn('after a crash', $layout);
     # When the clock comes to the skipped times, IDs step over them.
     set_clock($ahead);

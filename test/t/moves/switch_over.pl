@@ -1,7 +1,6 @@
 # Tables go to another server, whose clock is 3 s behind, by logical replication while sessions write: first one shard of many, then
 # all that is left, as docs/moving-shards.md has it. No key comes twice, no row is lost, and who writes other shards notices
 # nothing. Replication brings no released shards.
-#
 # Runs in make test-all: it has two servers, by the steps of the page.
 
 use Snowid;

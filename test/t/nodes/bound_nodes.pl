@@ -1,6 +1,5 @@
 # A node number is one database's of one server. What is made of it otherwise finds out by itself, asks nobody, and draws no
 # IDs of its own number: another database, a restored dump, a server with another tag.
-#
 # Runs in make test-all: it starts several servers, or crashes them.
 
 use Snowid;

@@ -1,6 +1,5 @@
 # A table of Citus' that does not say what it should, and a group that a layout cannot hold, are errors that say so; never is it
 # another node's number. Who names a shard is served.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

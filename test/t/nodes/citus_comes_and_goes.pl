@@ -1,7 +1,6 @@
 # Citus can be installed, dropped and installed again while sessions run that have long known their shard, and a transaction
 # that does so may be rolled back. Each session goes by what is there. A table that is only called as Citus' is not taken for
 # it; and who has no right to anything has a number, and can ask for it.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

@@ -1,7 +1,6 @@
 # A worker that Citus has not told its number looks like a Citus without a cluster, and has the coordinator's. Who comes from
 # Citus is refused there, also a pool's session whose client Citus is next; others are, where snowid.require_node_number says
 # so. Not so the coordinator, a node that has its group, nor who names a shard.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
@@ -9,7 +8,6 @@ use Snowid;
 my $node = ready_server('citus', sql => 'CREATE TABLE photos (id bigint DEFAULT snowid_next(), n int)');
 create_citus($node);
 my ($session, $other) = map { open_session($node) } 1, 2;
-backend_of($_) foreach $session, $other;
 my $drawn = 'SELECT snowid_shard(snowid_next())';
 my $group = 'UPDATE pg_dist_local_group SET groupid';
 my $list = 'INSERT INTO pg_dist_node VALUES (0, 0, 0, 0)';
@@ -38,8 +36,7 @@ is(ask($session, "BEGIN; $list; ALTER TABLE pg_dist_node RENAME TO nodes; SELECT
 # Who looks while Citus tells the node its number, and has to wait, has that or none.
 ask($session, 'ROLLBACK; BEGIN; LOCK TABLE pg_dist_node IN ACCESS EXCLUSIVE MODE');
 ask($other, q(SET application_name = 'citus_internal gpid=10000000045'));
-start_asking($other, $drawn);
-wait_until_waiting($node, $other, 'Lock');
+start_waiting($other, $drawn);
 ask($session, "$group = 3; INSERT INTO pg_dist_node VALUES (0, 0, 0, 0), (3, 3, 3, 3); COMMIT");
 is(answer($other), '3', 'while the node is told its number');
 is(ask($_, $drawn), '3', 'and from then on') foreach $session, $other;

@@ -2,7 +2,6 @@
 # so it is right whatever becomes of the cluster: sessions that are open learn of each change at their next statement, a
 # transaction goes by its own until it is rolled back, and so do parallel workers, standbys and clones. (Citus itself is in
 # no package: what fills its tables here is a stand-in.)
-#
 # Runs in make test-all: it starts many sessions.
 
 use Snowid;

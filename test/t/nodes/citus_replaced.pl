@@ -1,7 +1,6 @@
 # A group is one server's. A clone that Citus has not promoted, and an old worker that lives on after citus_update_node, have the
 # same group and would make the same IDs. snowid.check_node() has the coordinator's word on which of them is the group's: the
 # other one refuses, durably, until a check finds that it is the group's again. What cannot be asked changes nothing.
-#
 # Runs in make test-all: it has three servers.
 
 use Snowid;

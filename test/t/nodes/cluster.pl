@@ -1,6 +1,5 @@
 # Every step of `make test-cluster` once, on its registry and four nodes, so that none is never run. SNOWID_SEED chooses what
 # each does, where it may do one thing or another.
-#
 # Runs in make test-all: it has nine servers.
 
 use strict;

@@ -1,6 +1,5 @@
 # A server that is copied while it asks the registry, or after an answer was lost: both know the token or the claim that was
 # sent. One of the two is the node, whichever comes first, and the other one is found.
-#
 # Runs in make test-all: it starts several servers, or crashes them.
 
 use Snowid;

@@ -1,7 +1,6 @@
 # Two servers with one node number would make the same IDs. The exchange of tokens finds a copy of all files, whichever of the
 # two comes second: from then on, durably, it refuses all IDs, those of named shards, too, until it is stated that it is the
 # node. Who takes over goes above all that the other one may have made.
-#
 # Runs in make test-all: it starts several servers, or crashes them.
 
 use Snowid;

@@ -4,7 +4,6 @@
 #
 # A volume is a data directory here, its copy a base backup without a recovery, and what is mounted outside of it a
 # directory beside it.
-#
 # Runs in make test-all: it has many servers, by the steps of the page.
 
 use Snowid;

@@ -1,6 +1,5 @@
 # The steps of docs/node-numbers.md for joining, passwords, and several databases on one server, and those of
 # docs/moving-shards.md for many tenants, as printed.
-#
 # Runs in make test-all: it follows many steps of the page.
 
 use Snowid;

@@ -1,5 +1,4 @@
 # Leaving stops the node, at once, durably, and for good, whatever the registry hears; and waits for nobody who is drawing.
-#
 # Runs in make test-all: it starts and crashes servers often.
 
 use Snowid;
@@ -11,7 +10,6 @@ add_members($node, $registry, 'east', 'west');
 sub at { my ($member, $sql) = @_; return attempt($node, $sql, dbname => $member) }
 sub leaving { my ($member) = @_; return message_of($node, 'SELECT snowid.leave()', $member) }
 sub retired { my ($number) = @_; return $registry->safe_psql('postgres', "SELECT retired IS NOT NULL FROM snowid.registry WHERE node_number = $number") }
-sub restart_node { crash($node, 'kill'); start_server($node); return }
 
 # Nobody waits, whoever is drawing, holds a batch, or has joined just now.
 is(join_as($node, $_->[0], $_->[0]), $_->[1], "$_->[0] has joined") foreach [ 'east', 1 ], [ 'west', 2 ];
@@ -46,7 +44,7 @@ start_asking($leaving, 'SELECT snowid.leave()');
 wait_for_waiting($registry, 1, 'SyncRep', 'register');
 ok(!is_answered($leaving), 'who leaves waits for the registry\'s synchronous standby');
 is(at('west', 'SELECT snowid_next()'), 'ERROR 55000', 'and has stopped already');
-restart_node();
+crash_and_start($node, 'kill');
 close_session($leaving);
 release_commits($registry, $held);
 is(at('west', 'SELECT snowid_next()'), 'ERROR 55000', 'also after a crash');
@@ -57,7 +55,7 @@ is(join_as($node, 'east', 'east'), 4, 'east joins anew');
 stand_between($registry, "IF request = 'leave' THEN " . done_apart($registry) . " RAISE 'lost'; END IF;");
 is(at('east', 'SELECT snowid.leave()'), '', 'leaving: the answer is lost');
 is(at('east', 'SELECT snowid_next()'), 'ERROR 55000', 'it has stopped');
-restart_node();
+crash_and_start($node, 'kill');
 is(at('east', 'SELECT snowid_next()'), 'ERROR 55000', 'also after a crash');
 is(retired(4), 't', 'the number is retired');
 stand_aside($registry);

@@ -1,6 +1,5 @@
 # Between a node and its registry a request, an answer, or either server may be lost, and what is asked for again is found
 # done: a claim is the same claim when it is made again, and no check is wrong.
-#
 # Runs in make test-all: it starts and crashes servers often.
 
 use Snowid;
@@ -19,8 +18,7 @@ foreach my $request ('claim', 'exchange')
 {
     stand_between($registry, '', "IF request = '$request' THEN RAISE 'lost'; END IF;");
     is(join_as($node, 'a name'), 'ERROR P0001', "$request: the answer is lost");
-    crash($node, 'kill');
-    start_server($node);
+    crash_and_start($node, 'kill');
     is(join_as($node, 'a name'), 'ERROR P0001', "$request: lost again, after a crash");
 }
 stand_aside($registry);
@@ -56,9 +54,8 @@ foreach my $step ([ $done, 'has answered' ], [ '', 'has not been asked' ])
     stand_between($registry, "$step->[0] PERFORM pg_advisory_lock(1); PERFORM pg_advisory_unlock(1);");
     start_asking($checking, 'SELECT snowid.check_node()');
     wait_for_waiting($registry, 1, 'Lock', 'snowid.register');
-    crash($node, 'kill');
+    crash_and_start($node, 'kill');
     close_session($checking);
-    start_server($node);
     # What is on its way arrives when the node has long asked for other things.
     stand_aside($registry) if !$step->[0];
     close_session($holder);

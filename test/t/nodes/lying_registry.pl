@@ -1,5 +1,4 @@
 # Who can change the registry can answer anything, and that costs a node no more than an error.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

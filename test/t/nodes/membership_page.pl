@@ -1,6 +1,5 @@
 # What another version of the library has stored of a node's number is not taken for what this one would have: whatever it makes is
 # refused, and goes on with that version.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

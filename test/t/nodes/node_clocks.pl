@@ -1,6 +1,5 @@
 # A node's clock is compared with the registry's where it joins, checks or takes a number over: one that is more than 10 s off
 # is refused, naming the difference, and nothing has changed. A copy is found out also where its clock is wrong.
-#
 # Runs in make test-all: it starts several servers, or crashes them.
 
 use Snowid;

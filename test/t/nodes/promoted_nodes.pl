@@ -1,6 +1,5 @@
 # A server that was promoted or restored unseats nobody by asking, nor is it stopped: it and the old primary are told, at each
 # check, until it is stated which one is the node. Then the other one learns that at its next check, and stops.
-#
 # Runs in make test-all: it has three servers.
 
 use Snowid;

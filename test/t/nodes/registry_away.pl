@@ -1,6 +1,5 @@
 # A registry that is busy, held up, silent or down: a node is told so in time, draws on meanwhile, and is who it is when the
 # registry is back. A claim that is held up, and made again and again, gets one number.
-#
 # Runs in make test-all: it waits for timeouts.
 
 use Snowid;
@@ -31,7 +30,6 @@ my $claims = q(SELECT count(*) FROM pg_stat_activity WHERE query ~ $$'claim'$$ A
 foreach my $try (1, 2)
 {
     my $claiming = open_session($node, dbname => 'second');
-    backend_of($claiming);
     start_asking($claiming, q(SELECT snowid.join('registry', 'second')));
     wait_for(sub { is_answered($claiming) || $registry->safe_psql('postgres', $claims) > 0 }, 'the claim to be held up');
     $node->safe_psql('postgres', "SELECT pg_cancel_backend($claiming->{backend})");
@@ -47,8 +45,7 @@ crash($registry, 'kill');
 is(number_of($node), '1|1', 'the registry is down: the node goes on');
 is(join_as($node, 'first'), '1', 'it has joined');
 is(check_node($node), 'ERROR 08006', 'and cannot check');
-crash($node, 'kill');
-start_server($node);
+crash_and_start($node, 'kill');
 is(number_of($node), '1|1', 'also after a crash');
 {
     my $hole = black_hole($registry);

@@ -1,6 +1,5 @@
 # A registry that has lost an exchange, or a node's row, as from a snapshot, warns its node, which goes on until it states that
 # this is its registry. Nobody who may ask there takes a number so but one that was lost, and that costs its node an error.
-#
 # Runs in make test-all: it starts several servers, or crashes them.
 
 use Snowid;

@@ -1,6 +1,5 @@
 # Who may join a registry is who may execute one function there. He speaks for his own claim: nothing that he says changes
 # what others get, keeps them from it, or gets him more numbers than one in a transaction and 500 a day.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

@@ -1,6 +1,5 @@
 # A registry that was restored, moved or copied may have lost assigned numbers. It gives none until it is told the greatest
 # one, and then only above; its nodes warn, and go on, until it is stated on each that it goes by this registry now.
-#
 # Runs in make test-all: it has many databases.
 
 use Snowid;

@@ -1,14 +1,11 @@
 # Logical replication of all tables brings a node no other node's row, and a registry no other registry's nodes or identity.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 use SnowidNodes;
 
-my $node = ready_server('node', allows_streaming => 'logical', conf => "max_worker_processes = 20\nmax_logical_replication_workers = 10\n");
+my $node = ready_server('node', allows_streaming => 'logical', conf => "max_worker_processes = 20\nmax_logical_replication_workers = 10\n", databases => ['copied']);
 add_members($node, $node, 'east', 'west');
-$node->safe_psql('postgres', 'CREATE DATABASE copied');
-$node->safe_psql('copied', 'CREATE EXTENSION snowid');
 $node->safe_psql($_, 'CREATE TABLE rows (n int PRIMARY KEY)') foreach qw(postgres east west copied);
 is(join_as($node, $_->[0], $_->[0]), $_->[1], "$_->[0] joins") foreach [ 'east', 1 ], [ 'west', 2 ];
 my $identities = 'SELECT * FROM snowid_internal.registry_identities';

@@ -2,7 +2,6 @@
 # subscriber's to what the publisher's say. A member stays what it has joined as, with the sources that it has. Its ceiling goes
 # up with the publisher's, but no further than clocks may differ: a publisher whose clock was years ahead does not stop the
 # subscriber's IDs. What comes to a segment's sequence counts, as setval does, of which docs/counters.md warns.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
@@ -73,8 +72,7 @@ check_is_itself('years');
 # The same where nobody has looked since a crash.
 refresh();
 is($west->safe_psql('postgres', $said), 't', 'it comes again');
-crash($west, 'kill');
-start_server($west);
+crash_and_start($west, 'kill');
 check_is_itself('after a crash');
 
 # A publisher that is ahead by less: who takes over from it goes on above it.

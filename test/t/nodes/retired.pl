@@ -1,6 +1,5 @@
 # A number whose node is gone is retired on the registry. Should the node live after all, it finds at its next check that it
 # has lost the number, and stops for good.
-#
 # Runs in make test-all: it starts and crashes servers often.
 
 use Snowid;
@@ -34,16 +33,14 @@ foreach my $lock ('UPDATE snowid_internal.nodes SET last_seen = last_seen', 'DO 
 my $session = open_session($node);
 is(ask($session, 'SELECT snowid_shard(snowid_next())'), '1', 'the node draws');
 is(on_registry('SET ROLE keeper; SELECT snowid.retire_node(1)'), '', 'it is retired');
-crash($registry, 'kill');
-start_server($registry);
+crash_and_start($registry, 'kill');
 my $retired = on_registry('SELECT retired FROM snowid.registry');
 like($retired, qr/^2/, 'also after a crash');
 is(on_registry('SELECT snowid.retire_node(1); SELECT retired FROM snowid.registry'), "\n$retired", 'once more: it was so before');
 is(ask($session, 'SELECT snowid_shard(snowid_next())'), '1', 'the node lives, and draws until it asks');
 close_session($session);
 is(check_node($node), 'ERROR 55000', 'it learns at the next check');
-crash($node, 'kill');
-start_server($node);
+crash_and_start($node, 'kill');
 is(attempt($node, "SELECT $_"), 'ERROR 55000', "and has stopped: $_") foreach 'snowid_next()', 'snowid.check_node()', 'snowid.take_over_node()';
 like(message_of($node, 'SELECT snowid_next()'), qr/registry has retired number 1 of node "west"\nHINT:.*snowid\.join\(\)/, 'and is told what to do');
 is(join_as($node, 'west'), 2, 'it joins anew');

@@ -1,6 +1,5 @@
 # Several servers are upgraded one after the other, as docs/runbook.md has it: the node draws on through all of it, and a
 # registry of another version, which it cannot ask, changes nothing. Nobody is forgotten.
-#
 # Runs in make test-all: it starts many sessions.
 
 use Snowid;

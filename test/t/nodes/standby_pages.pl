@@ -1,6 +1,5 @@
 # What docs/runbook.md has of synchronous standbys of which none answers, and docs/replication.md of a failover with layouts of
 # long units, followed to the letter.
-#
 # Runs in make test-all: it has three servers.
 
 use Snowid;
@@ -24,11 +23,9 @@ sub wait_for_state { my ($wanted) = @_; return wait_for(sub { $primary->safe_psq
 wait_for_state('sync');
 $near->stop;
 my $waiting = open_session($primary);
-backend_of($waiting);
 # Past the ceiling.
 set_clock(10);
-start_asking($waiting, 'SELECT snowid_shard(snowid_next(2))');
-wait_until_waiting($primary, $waiting, 'SyncRep');
+start_waiting($waiting, 'SELECT snowid_shard(snowid_next(2))', 'SyncRep');
 is(attempt($far, $ask), 't', 'a standby that is reachable');
 ok(!is_answered($waiting), 'it waits');
 follow($primary, 'the primary', $empty);

@@ -1,7 +1,6 @@
 # The script of docs/node-numbers.md that has a server check before clients may connect, run as it stands there: a server that is
 # the node is open to clients afterwards, with the settings that it has, also while the registry is down; one that is a copy, or
 # whose check fails otherwise, is stopped, and a copy that starts first does not stop its original. And how a tag is given.
-#
 # Runs in make test-all: it starts servers a score of times.
 
 use Snowid;

@@ -1,6 +1,5 @@
 # Who has begun to take its number over is still who it was: it draws, checks and leaves, whether the registry has not answered, or
 # its answer was lost.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
@@ -10,7 +9,6 @@ my $node = ready_server('node');
 add_source($node, $registry, name => 'registry');
 my $number = 'SELECT snowid_default_shard(), snowid_shard(snowid_next())';
 my $taking = open_session($node);
-backend_of($taking);
 is(ask($taking, q(SELECT snowid.join('registry', 'a node'))), '1', 'joined');
 is(attempt($node, $number), '1|1', 'it draws');
 $registry->safe_psql('postgres', 'ALTER FUNCTION snowid.register RENAME TO away');

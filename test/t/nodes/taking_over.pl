@@ -1,7 +1,6 @@
 # Who takes a node number over goes above all that the other server may have issued: by the registry's clock, as far beyond it
 # as the other one's clock and max_lead may have been ahead; whatever its own clock says, and also where the answer is lost,
 # or comes late.
-#
 # Runs in make test-all: it waits for clocks.
 
 use Snowid;

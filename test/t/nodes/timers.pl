@@ -1,6 +1,5 @@
 # Who asks another server is not interrupted later for a wait that has ended: whatever fails on the way, also the
 # subtransaction itself in which the server is asked, no timer stays armed.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

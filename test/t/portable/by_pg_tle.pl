@@ -1,6 +1,5 @@
 # pg_tle makes an extension of portable/snowid.sql, as far as a stand-in can tell: one keeps what it is told, and a server has that
 # as the extension's script. Its dump takes along where shards are, and the settings.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

@@ -1,6 +1,5 @@
 # portable/snowid.sql: what somebody was shown after its commit does not come again, though the server is killed, under load or in
 # a quiet moment, and the clock is behind then.
-#
 # Runs in make test-all: sessions draw for long, with crashes.
 
 use IPC::Run;
@@ -19,10 +18,8 @@ foreach my $how ('kill', 'immediate')
     my ($open, $sees) = map { open_session($node, dbname => 'app', user => 'clerk') } 1 .. 2;
     ask($open, 'BEGIN; SELECT snowid_next(3), snowid_next(3)');
     my @seen = map { ask($sees, 'SELECT snowid_next(3)') } 1 .. 5;
-    crash($node, $how);
+    crash_and_start($node, $how, 3600);
     close_session($open, $sees);
-    set_clock(3600);
-    start_server($node);
     cmp_ok(attempt($node, 'SELECT snowid_next(3)', dbname => 'app'), '>', $seen[-1], "$how, and the clock behind: above all that was seen");
 }
 

@@ -1,6 +1,5 @@
 # Tables of portable/snowid.sql go to the extension by a dump, with their defaults, columns and indexes, which call functions of the
 # same names. A whole dump takes along where shards are, the settings, and rights.
-#
 # Runs in make test-all: it dumps and restores.
 
 use Snowid;

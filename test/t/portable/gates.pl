@@ -31,7 +31,6 @@ SQL
 }
 my ($stopped, $other, $holder) = map { open_session($node, dbname => 'app', user => $_) } 'clerk', 'clerk', $owner;
 ask($stopped, 'SET test.stop = on');
-backend_of($_) foreach $stopped, $other;
 sub held { return $node->safe_psql('app', "SELECT count(*) FROM pg_locks WHERE relation::regclass::text ~ '_gate' AND pid = $stopped->{backend}") }
 my $draw = 'SELECT snowid_next(1)';
 
@@ -45,8 +44,7 @@ sub start_stopped
 # Who has looked and not yet set the sequence keeps others from drawing: they would draw what he sets it to.
 stop_before('last := setval(seq, tick + wanted - 1)');
 start_stopped();
-start_asking($other, $draw);
-wait_until_waiting($node, $other, 'relation');
+start_waiting($other, $draw, 'relation');
 is(held(), '1', 'who sets a sequence holds its gate');
 is(attempt($node, 'SELECT snowid_next(2) > 0', dbname => 'app'), 't', 'another shard is drawn from meanwhile');
 ask($holder, 'SELECT pg_advisory_unlock(1)');
@@ -90,7 +88,6 @@ close_session($stopped, $other, $holder);
 
 # Two make a shard, of whom the first commits, or does not.
 my @makers = map { open_session($node, dbname => 'app', user => $owner) } 1, 2;
-backend_of($_) foreach @makers;
 my $shard = 100;
 foreach my $case (map { my $end = $_; map { [ $_, $end ] } 'BEGIN', 'BEGIN ISOLATION LEVEL SERIALIZABLE' } 'COMMIT', 'ROLLBACK')
 {
@@ -98,8 +95,7 @@ foreach my $case (map { my $end = $_; map { [ $_, $end ] } 'BEGIN', 'BEGIN ISOLA
     $shard++;
     ask($_, $begin) foreach @makers;
     is(ask($makers[0], "SELECT snowid.create_shard($shard)"), '', "the first makes shard $shard");
-    start_asking($makers[1], "SELECT snowid.create_shard($shard)");
-    wait_until_waiting($node, $makers[1], 'transactionid');
+    start_waiting($makers[1], "SELECT snowid.create_shard($shard)", 'transactionid');
     ask($makers[0], $end);
     is(answer($makers[1]), '', "$begin, $end: the second does so at once") or diag($makers[1]{err});
     is(ask($makers[1], "SELECT snowid_shard(snowid_next($shard)); COMMIT"), $shard, 'and draws from it');

@@ -1,6 +1,5 @@
 # portable/snowid.sql: the clock is set back and forward under a running server. Little of it goes unnoticed, some is waited for, much
 # is refused at once, with what to do, and IDs increase through all of it.
-#
 # Runs in make test-all: sessions draw for long.
 
 use Snowid;

@@ -1,5 +1,4 @@
 # portable/snowid.sql: a layout's IDs are issued up to its last unit, and from then on it is an error, as it is before the epoch.
-#
 # Runs in make test-all: it waits for many draws.
 
 use Snowid;

@@ -1,7 +1,6 @@
 # portable/snowid.sql is read by the owner of a database, who is not a superuser, where others may have been before: what they have
 # under a name that it makes is not taken for its own, and what is called like PostgreSQL's own is not called, neither then
 # nor by functions that run with the owner's rights.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

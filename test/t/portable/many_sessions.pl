@@ -1,6 +1,5 @@
 # portable/snowid.sql: no ID comes twice and all are in order, whoever draws beside whom, also where statements are cancelled. Many
 # sessions that make the same shards all succeed.
-#
 # Runs in make test-all: sessions draw for long.
 
 use IPC::Run;

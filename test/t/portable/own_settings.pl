@@ -1,6 +1,5 @@
 # Settings of portable/snowid.sql are a database's own: logical replication brings none of another server, without their row there
 # are the defaults, and what is no setting is an error at the next draw.
-#
 # Runs in make test-all: it starts many sessions.
 
 use Snowid;

@@ -1,6 +1,5 @@
 # portable/snowid.sql: no shard issues an ID below a watermark: none that is behind it, is made later, or was released and is opened
 # again; also after a crash. It is of the layout of the table's default, and of nothing that has no such rows.
-#
 # Runs in make test-all: it crashes a server.
 
 use Snowid;

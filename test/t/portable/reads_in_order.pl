@@ -1,6 +1,5 @@
 # portable/snowid.sql: beside writers of many shards, who commit late, a reader who goes by watermarks reads each row once, and in
 # order; one who goes by the last ID misses some.
-#
 # Runs in make test-all: writers and readers go on for long.
 
 use IPC::Run;

@@ -1,6 +1,5 @@
 # portable/snowid.sql: a watermark waits for who may have written rows of a table, whichever way, and then covers them; and for
 # nobody else. Others insert meanwhile, and it can be cancelled.
-#
 # Runs in make test-all: it has many sessions.
 
 use Snowid;
@@ -20,7 +19,6 @@ CREATE TABLE loaded (LIKE parts INCLUDING DEFAULTS);
 CREATE TABLE tweets (id bigint DEFAULT snowid_next(5, 'twitter'));
 SQL
 my ($writer, $reader, $other) = map { open_session($node, dbname => 'app') } 1 .. 3;
-backend_of($_) foreach $writer, $reader, $other;
 
 # Has the reader ask for a watermark, and checks that it waits, which it does by naps.
 sub start_reading
@@ -55,8 +53,7 @@ foreach my $case (
 
 # Who writes through the parent has an ID before he has locked the partition.
 ask($other, 'SELECT pg_advisory_lock(1)');
-start_asking($writer, q(INSERT INTO parts (id, note) SELECT snowid_next(7), CASE WHEN pg_advisory_xact_lock(1) IS NOT NULL THEN 'a' END RETURNING id));
-wait_until_waiting($node, $writer, 'advisory');
+start_waiting($writer, q(INSERT INTO parts (id, note) SELECT snowid_next(7), CASE WHEN pg_advisory_xact_lock(1) IS NOT NULL THEN 'a' END RETURNING id), 'advisory');
 start_reading('who has not come to the partition yet', 'parts_a');
 ask($other, 'SELECT pg_advisory_unlock(1)');
 covers('who has not come to the partition yet', answer($writer));

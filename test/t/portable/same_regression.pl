@@ -1,7 +1,6 @@
 # portable/snowid.sql does what the extension does: regression tests of the extension give what they give there, run by the owner of
 # a database, who is not a superuser. And its functions are those of the extension, by their names, arguments, marks and comments,
 # but for what docs/portable.md says. No function goes by its caller's search_path.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

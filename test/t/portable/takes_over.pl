@@ -1,6 +1,5 @@
 # A shard goes from portable/snowid.sql to the extension, and back, by one statement that is run where it goes to, while sessions
 # draw from it on both sides: no ID comes twice, and those of one side are above those of the other.
-#
 # Runs in make test-all: sessions draw for long.
 
 use IPC::Run;

@@ -1,6 +1,5 @@
 # The table with a node's number may be altered: no column of it is read, so what the node does goes on. What is no member of the
 # extension is no such table.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

@@ -2,7 +2,6 @@
 # constraints, triggers and rules that were added. Whatever was altered, the server does not crash, and reads what the table
 # says or raises an error. If what was added stores something else than a function has asked for, that fails: the shard
 # would be open on two servers, or the sequence stay attached.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

@@ -1,6 +1,5 @@
 # What one database has left in the server's memory is not taken for another's that gets its OID: neither its node number, nor the
 # shards that it has released, nor that it was found to be a copy. Nor is one holder's number taken for the next one's.
-#
 # Runs in make test-all: it has many databases.
 
 use Snowid;

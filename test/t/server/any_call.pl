@@ -1,7 +1,6 @@
 # Whatever SQL can call the library's functions with, the server survives, and an error says what is wrong
 # with the call: none is an internal one. Each function is called with what lies at the edges of its
 # types and beyond them, by a role without rights, by the owner of everything, and in parallel workers.
-#
 # Runs in make test-all: it calls each function in a thousand ways.
 
 use Snowid;

@@ -1,7 +1,6 @@
 # A role that may do nothing but connect cannot stop IDs. Several statements lock a relation before they check any right
 # on it: where one session keeps a weak lock, and another queues for a strong one behind it, everybody else queues, too.
 # So the extension's relations that IDs need are where this role finds none by its name.
-#
 # Runs in make test-all: it locks every relation in every way.
 
 use Snowid;
@@ -68,7 +67,7 @@ foreach my $relation (@relations)
 }
 cmp_ok($kept, '>', 10, 'one session keeps locks');
 cmp_ok($node->safe_psql('postgres', q(SELECT count(*) FROM pg_locks JOIN pg_class AS c ON c.oid = relation
-  WHERE pid = ) . backend_of($keeper) . q( AND relnamespace = 'snowid_internal'::regnamespace)), '>', 0, 'on relations that IDs need, too');
+  WHERE pid = ) . $keeper->{backend} . q( AND relnamespace = 'snowid_internal'::regnamespace)), '>', 0, 'on relations that IDs need, too');
 
 # What another session then queues with. A wait never ends by itself here, so the time it is given does not matter.
 my $queuer = open_session($node, user => 'mallory');
@@ -90,13 +89,11 @@ cmp_ok(scalar(keys %queued), '>', 4, 'but for views something does');
 
 # While it queues for any view, sessions go on, from their first ID on: all kinds of IDs and numbers, rows of tables, and
 # moves of shards.
-backend_of($queuer);
 ask($queuer, 'RESET lock_timeout');
 my $shard = 100;
 foreach my $view (sort keys %queued)
 {
-    start_asking($queuer, $queued{$view}[0]);
-    wait_until_waiting($node, $queuer, 'Lock');
+    start_waiting($queuer, $queued{$view}[0]);
     my $other = open_session($node);
     ask($other, q(SET statement_timeout = '60s'));
     $shard++;
@@ -105,7 +102,7 @@ foreach my $view (sort keys %queued)
       q(SELECT snowid_segment_next('numbers')), q(SELECT snowid_segment_next('remote')), q(SELECT snowid_section_next('keyed', 1)),
       'SELECT snowid_default_shard()', "SELECT snowid.release_shard($shard)", 'SELECT snowid.check_node()', 'SELECT snowid.advance_past(now())';
     is("@wrong", '', "$view: nobody else waits for who queues");
-    $node->safe_psql('postgres', 'SELECT pg_cancel_backend(' . backend_of($queuer) . ')');
+    $node->safe_psql('postgres', 'SELECT pg_cancel_backend(' . $queuer->{backend} . ')');
     is(answer($queuer), 'ERROR 57014', "$view: it was still queueing");
     close_session($other);
 }

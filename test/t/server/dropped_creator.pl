@@ -1,7 +1,6 @@
 # Whoever created the extension can be dropped: dumps, restores and rights are the same afterwards. Before PostgreSQL 17 a
 # dropped role's OID stays in pg_init_privs, and pg_dump would revoke from it by that number. So nothing of the extension
 # names a role that can be dropped, neither as grantee nor as owner.
-#
 # Runs in make test-all: it has many databases.
 
 use Snowid;

@@ -7,7 +7,6 @@ use SnowidNodes;
 my $node = ready_server('node', sql => 'CREATE ROLE mallory LOGIN');
 $node->safe_psql('postgres', "CREATE DATABASE $_ OWNER mallory") foreach 'his', 'linked';
 my ($mallory, $caller) = map { open_session($node, dbname => 'his', user => 'mallory') } 1 .. 2;
-backend_of($caller);
 ask($mallory, <<'SQL');
 CREATE SEQUENCE counter;
 CREATE FUNCTION spy() RETURNS bigint LANGUAGE plpgsql AS $$
@@ -32,8 +31,7 @@ foreach my $call (q(SELECT snowid_segment_detach('counter')), 'SELECT snowid.rec
 {
     is(ask($mallory, 'DROP SCHEMA IF EXISTS snowid_internal CASCADE; CREATE EXTENSION snowid'), '', 'he creates the extension');
     is(ask($mallory, $swap), '', 'he drops it, and makes others of its names');
-    start_asking($caller, $call);
-    wait_until_waiting($node, $caller, 'Lock');
+    start_waiting($caller, $call);
     ask($mallory, 'COMMIT');
     is(answer($caller), 'ERROR 55000', "$call: fails, as it was dropped");
     unlike($caller->{err}, qr/spied/, 'and runs nothing of his');
@@ -51,7 +49,6 @@ is(check_node($node, 'linked'), 'ERROR 55000', 'for whom nobody waits');
 ask($mallory, 'ROLLBACK');
 
 ($caller, my $holder) = (open_session($node, dbname => 'linked'), open_session($registry));
-backend_of($mallory);
 ask($holder, 'BEGIN; LOCK TABLE snowid_internal.nodes');
 start_asking($caller, 'SELECT snowid.check_node()');
 wait_for_waiting($registry, 1, 'Lock', 'snowid.register');

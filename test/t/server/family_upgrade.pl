@@ -1,7 +1,6 @@
 # An upgrade of the library under a running server that changes what one family keeps in shared memory:
 # new sessions are refused that family alone, with the hint to restart. What the other families promise
 # goes on across old and new sessions, which share their part of the memory: IDs and numbers come once.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

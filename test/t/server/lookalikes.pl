@@ -2,7 +2,6 @@
 # may have filled before. A name in it that others can overload is a way to become superuser: with a
 # function that fits better than PostgreSQL's own, an operator, a domain, a cast. So for every word of the
 # script there are look-alikes of all kinds here, and none is ever called.
-#
 # Runs in make test-all: it makes thousands of objects, twice.
 
 use Snowid;

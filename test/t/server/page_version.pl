@@ -1,5 +1,4 @@
 # A page with a later version of its form is refused by the library that does not know it, and nothing is lost.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

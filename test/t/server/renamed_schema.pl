@@ -4,7 +4,6 @@
 #
 # The fault: through the function that is snowid.future_times() now, a database's owner became superuser; and without anything
 # in the way columns could not be adopted any more.
-#
 # Runs in make test-all: it renames every object.
 
 use Snowid;

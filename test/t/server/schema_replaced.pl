@@ -6,14 +6,12 @@ use Snowid;
 
 my $node = ready_server('node', sql => 'CREATE ROLE mallory LOGIN; CREATE DATABASE his OWNER mallory');
 my ($creator, @mallory) = map { open_session($node, dbname => 'his', user => 'mallory') } 1 .. 3;
-backend_of($_) foreach $creator, $mallory[1];
 my ($first, $second) = ('snowid_to_base62(bigint)', 'snowid_from_base62(text)');
 sub make { my ($signature) = @_; return "CREATE FUNCTION $signature RETURNS int LANGUAGE sql AS 'SELECT 1'" }
 
 # Whoever makes a function of the same name and arguments has to be waited for.
 is(ask($mallory[0], 'CREATE SCHEMA s; BEGIN; ' . make("s.$first")), '', 'the first place where the script waits');
-start_asking($creator, 'CREATE EXTENSION snowid SCHEMA s');
-wait_until_waiting($node, $creator, 'Lock');
+start_waiting($creator, 'CREATE EXTENSION snowid SCHEMA s');
 # From some minor versions on, the server does not let a schema be renamed while something is put into it.
 my $is_renamed = ask($mallory[1], "SET lock_timeout = '3s'; ALTER SCHEMA s RENAME TO aside; RESET lock_timeout");
 if ($is_renamed eq '')

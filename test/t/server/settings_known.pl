@@ -1,6 +1,5 @@
 # Once a session has used snowid, in whatever way, and wherever the library is preloaded, its settings are stored by whoever may, and
 # bad values are refused.
-#
 # Runs in make test-all: it starts hundreds of sessions.
 
 use Snowid;

@@ -1,6 +1,5 @@
 # What CREATE EXTENSION makes and is there already under its name, in schemas that its creator or anybody else may have filled, is
 # refused, not adopted, and stays whose it is. The extension's script runs as superuser.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

@@ -1,5 +1,4 @@
 # Rights on members of the extension that somebody has granted stay when it is upgraded, and are nothing of the extension's.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

@@ -1,5 +1,4 @@
 # Views of everybody's tables wait for no table that somebody has locked, be it a temporary one of a role that may do nothing but connect.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
@@ -13,13 +12,11 @@ CREATE TEMP TABLE locked_leaf PARTITION OF locked_divided DEFAULT;
 BEGIN;
 LOCK TABLE locked IN ACCESS EXCLUSIVE MODE;
 SQL
-is($node->safe_psql('postgres', 'SELECT count(*) FROM pg_locks WHERE mode = ' . q('AccessExclusiveLock' AND pid = ) . backend_of($locker)), '3', 'tables are locked');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM pg_locks WHERE mode = ' . q('AccessExclusiveLock' AND pid = ) . $locker->{backend}), '3', 'tables are locked');
 my @views = split /\n/, $node->safe_psql('postgres', q(SELECT oid::regclass FROM pg_class WHERE relkind = 'v' AND relnamespace = 'snowid'::regnamespace));
 cmp_ok(scalar(@views), '>', 8, 'views');
-foreach my $view (@views)
-{
-    unlike(attempt($node, "SET lock_timeout = '50ms'; SELECT max(v::text) FROM $view AS v"), qr/^ERROR/, "$view waits for nobody");
-}
+unlike(attempt($node, "SET lock_timeout = '50ms'; SELECT max(v::text) FROM $_ AS v"), qr/^ERROR/, "$_ waits for nobody")
+  foreach @views;
 is(attempt($node, "SET lock_timeout = '50ms'; SELECT count(*) FROM snowid.partitions WHERE parent::text ~ 'locked'"), '2', 'its partitions are seen');
 close_session($locker);
 end_test($node);

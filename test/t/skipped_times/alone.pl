@@ -1,6 +1,5 @@
 # snowid.return_to_clock() requires that nobody else is connected to the database and no transaction is prepared: others are named, are not
 # ended, and wait for nothing meanwhile.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
@@ -12,7 +11,6 @@ my $call = 'SELECT snowid.return_to_clock(' . ahead(1000, 7300) . ')';
 my $caller = open_session($node, dbname => 'who');
 ask($caller, 'BEGIN; SELECT count(*) FROM pg_stat_activity');
 my $other = open_session($node, dbname => 'who');
-backend_of($other);
 ask($caller, $call);
 like($caller->{err}, qr/ERROR:  55006: .*Other sessions: 1 \(process IDs: $other->{backend}\)\. Prepared transactions: 0\./s, 'another session, which is named');
 is(ask($other, 'SELECT 1'), '1', 'goes on');
@@ -26,7 +24,6 @@ $node->safe_psql('who', q(ROLLBACK PREPARED 'prepared'));
 my $holder = open_session($node);
 ask($holder, 'BEGIN; COMMENT ON DATABASE who IS NULL');
 $caller = open_session($node, dbname => 'who');
-backend_of($caller);
 start_asking($caller, $call);
 wait_for(sub { $node->safe_psql('postgres', "SELECT wait_event FROM pg_stat_activity WHERE pid = $caller->{backend}") eq 'PgSleep' }, 'who tries');
 is($node->safe_psql('postgres', "SELECT count(*) FROM pg_locks WHERE pid = $caller->{backend} AND NOT granted"), 0, 'it is in no queue');

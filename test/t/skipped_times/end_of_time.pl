@@ -1,6 +1,5 @@
 # A clock that was beyond the end of a layout, and a ceiling that was set to its end by hand, are undone by stating the times. A released shard
 # stays released.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
@@ -17,8 +16,7 @@ is(at('released', "SELECT snowid_next($_)"), $_ == 8 ? 'ERROR 55000' : 'ERROR 22
 check_stated('released', '25 years', ahead(3600, 26 * 365 * 86_400));
 check_by_clock('released', 'where the layout was exhausted');
 is(at('released', 'SELECT snowid_next(8)'), 'ERROR 55000', 'a released shard stays so');
-crash($node, 'kill');
-start_server($node);
+crash_and_start($node, 'kill');
 is(at('released', 'SELECT snowid_next(8)'), 'ERROR 55000', 'also after a crash');
 
 new_database('setval');

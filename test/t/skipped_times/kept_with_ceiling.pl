@@ -1,6 +1,5 @@
 # Skipped times are kept with the ceiling: through ALTER SEQUENCE, which makes new storage, and DROP EXTENSION while the server runs; a dump has
 # none, and the same call tells a restored database.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
@@ -24,8 +23,7 @@ check_by_clock('restored', 'by the clock');
 $node->safe_psql('dumped', 'SELECT snowid_next(1); DROP EXTENSION snowid; CREATE EXTENSION snowid');
 at('dumped', 'SELECT snowid_next(1); ALTER SEQUENCE snowid_internal.ceiling INCREMENT BY 1');
 at('dumped', 'SELECT snowid_next(1)');
-crash($node, 'kill');
-start_server($node);
+crash_and_start($node, 'kill');
 set_clock(7200);
 foreach my $name ('dumped', 'restored')
 {
@@ -41,7 +39,6 @@ stop_clock(int(time) + 60, $node);
 at('storage', 'SELECT snowid_next(1)');
 $node->safe_psql('storage', 'ALTER SEQUENCE snowid_internal.ceiling INCREMENT BY 3');
 like(at('storage', 'SELECT snowid_next(1)'), qr/^\d+$/, 'storage: an ID');
-crash($node, 'kill');
-start_server($node);
+crash_and_start($node, 'kill');
 is($node->safe_psql('storage', $count), 1, 'storage: known after a crash');
 end_test($node);

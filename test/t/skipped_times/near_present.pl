@@ -1,6 +1,5 @@
 # IDs of a clock that was nine seconds ahead, then an hour: as long as the first are near the present their times cannot be stated, and they do
 # not come again whatever lead a session has. The clock stands.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

@@ -1,6 +1,5 @@
 # When the clock comes to skipped times of ten minutes there are IDs through all of it, as many as may be ahead of the clock each time, in a
 # layout of 16 IDs a millisecond. UUIDs and ObjectIDs, of other databases, too, go on by the clock, ObjectIDs with another random number.
-#
 # Runs in make test-all: it makes many IDs.
 
 use Snowid;

@@ -1,6 +1,5 @@
 # Times of a clock that jumps twice and falls back in two steps, of one that passes times that are known, and of up to 32 ranges are each kept
 # apart and stepped over; a range that is past by a day goes at the next call.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
@@ -16,9 +15,7 @@ foreach my $at (7200, 86_400, 3600)
     set_clock($at);
     at('steps', "SET synchronous_commit = on; SET snowid.max_lead = '1d'; INSERT INTO ids SELECT snowid_next($at / 100)");
 }
-crash($node, 'kill');
-set_clock(0);
-start_server($node);
+crash_and_start($node, 'kill', 0);
 my $steps = $node->safe_psql('steps', q(SELECT string_agg(id::text, E'\n') FROM ids));
 check_stated('steps', 'two jumps, two steps back');
 check_by_clock('steps', 'by the clock');

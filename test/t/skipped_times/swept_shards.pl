@@ -1,6 +1,5 @@
 # A shard that was swept under the wrong clock, of which nothing in memory tells, repeats no ID when the times are stated: its layout has units of
 # an hour, and a database has 25 shards.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

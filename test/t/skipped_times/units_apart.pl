@@ -1,6 +1,5 @@
 # A unit of time that has a part in skipped times is left out whole, by all sessions, also those that have issued IDs before, whatever lead they
 # have; where the clock goes back a little there, callers have an ID.
-#
 # Runs in make test-all: it makes many IDs.
 
 use Snowid;
@@ -68,7 +67,6 @@ at('lead', "$far snowid_reserve(1, 16, '$sparse') FROM generate_series(1, 10290)
 foreach (1 .. 30) { last if at('lead', "$far snowid_next_batch(1, 24, '$sparse')") =~ /^ERROR/ }
 is(at('lead', "$far snowid_next(1, '$sparse')"), 'ERROR SN001', 'lead: an error at the times');
 my $patient = open_session($node, dbname => 'lead');
-backend_of($patient);
 start_asking($patient, "SET snowid.max_wait = '1min'; SET snowid.max_lead = '1h'; SELECT snowid_next(1, '$sparse')");
 wait_until_waiting($node, $patient, $node->pg_version >= 17 ? 'SnowidClock' : 'Extension');
 stop_clock($from - 9.9, $node);

@@ -1,6 +1,5 @@
 # Promise 1 where a clock was ahead by a minute, a month or ten years, and was put right: a superuser states the times that it has used; IDs of
 # all kinds and layouts go on by the clock at once, step over those times when the clock comes to them, and go by it again, through crashes.
-#
 # Runs in make test-all: it goes through every kind of clock, with crashes.
 
 use Snowid;
@@ -46,8 +45,7 @@ foreach my $case ([ 'minute', 90 ], [ 'month', 30 * $day ], [ 'years', 3652 * $d
     is(attempt($node, 'SET snowid.max_wait = 0; SELECT snowid_next(1)', dbname => $name), 'ERROR SN001', "a $name, put right: an error");
     check_stated($name, 'stated', $used);
     cmp_ok(check_made($name, 'stated', $_), '<', 15, "a $name: by the clock") foreach 1 .. 4;
-    crash($node, 'kill');
-    start_server($node);
+    crash_and_start($node, 'kill');
     cmp_ok(check_made($name, 'after a crash', $_), '<', 15, "a $name: by the clock") foreach 1, 5;
     is($node->safe_psql($name, 'SELECT count(*) FROM snowid.skipped_times'), 1, "a $name: it is known which times are skipped");
 
@@ -62,9 +60,7 @@ foreach my $case ([ 'minute', 90 ], [ 'month', 30 * $day ], [ 'years', 3652 * $d
         set_clock($right + $at);
         check_made($name, "at those times, $at s", $_) foreach 1, 2, 6;
     }
-    crash($node, 'kill');
-    set_clock($right + 0.5);
-    start_server($node);
+    crash_and_start($node, 'kill', $right + 0.5);
     check_made($name, 'after a crash among them', $_) foreach 1, 2;
     set_clock($right + $length + 60);
     cmp_ok(check_made($name, 'past them', $_), '<', 15, "a $name: by the clock again") foreach 1, 7;

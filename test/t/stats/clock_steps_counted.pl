@@ -1,12 +1,10 @@
 # snowid.stat_database counts steps of the clock back, each once and whoever sees it, and errors of callers; the lead of a shard is how far
 # its next ID is ahead. The log, and no client, is told once a minute.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 
-my $node = ready_server('steps', sql => 'CREATE DATABASE lasting');
-$node->safe_psql('lasting', 'CREATE EXTENSION snowid');
+my $node = ready_server('steps', databases => ['lasting']);
 my $lasting = open_session($node, dbname => 'lasting');
 my $now = int(time);
 my ($refused, $steps) = (0, 0);

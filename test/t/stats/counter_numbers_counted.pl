@@ -1,6 +1,5 @@
 # snowid.stat_counters counts exactly the numbers that sessions drew, also of those that are canceled or terminated; keys, and those that
 # left for want of room; in each database, and until a crash.
-#
 # Runs in make test-all: it starts many sessions.
 
 use Snowid;
@@ -54,8 +53,7 @@ $node->safe_psql('other', q(CREATE EXTENSION snowid; CREATE SEQUENCE many; SELEC
 is($node->safe_psql('other', 'SELECT kind, relation, issued FROM snowid.stat_counters'), 'segment|many|1', 'another database has its own');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM snowid.stat_counters'), $rows, 'and this one no more');
 
-crash($node, 'kill');
-start_server($node);
+crash_and_start($node, 'kill');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM snowid.stat_counters'), 0, 'a crash: nothing');
 $node->safe_psql('postgres', q(SELECT snowid_segment_next('many')));
 is(counted('many', 'issued, refills'), '1|1', 'a crash: counted from there');

@@ -1,20 +1,11 @@
 # snowid.reset_stats() has what segments and sections of this database count begin anew, and keeps what they know: numbers left, keys,
 # a source that is down. Beside sessions that draw no number is lost or counted twice.
-#
 # Runs in make test-all: sessions draw for long.
 
 use Snowid;
 
-my $source = new_server('source');
-$source->start;
-$source->safe_psql('postgres', 'CREATE SEQUENCE there INCREMENT 100');
-my $node = new_server('node');
-$node->append_conf('postgresql.conf', "snowid.section_keys = 10\n");
-$node->start;
-add_source($node, $source);
-$node->safe_psql('postgres', 'CREATE DATABASE other');
-$node->safe_psql($_, 'CREATE EXTENSION IF NOT EXISTS snowid; CREATE SEQUENCE many INCREMENT 1000; CREATE SEQUENCE keys INCREMENT 1000')
-  foreach qw(postgres other);
+my ($source, $node) = ready_source({ there => 'INCREMENT 100' }, node => { conf => "snowid.section_keys = 10\n", databases => ['other'] });
+$node->safe_psql($_, 'CREATE SEQUENCE many INCREMENT 1000; CREATE SEQUENCE keys INCREMENT 1000') foreach qw(postgres other);
 $node->safe_psql('postgres', q(CREATE SEQUENCE away; SELECT snowid_segment_attach('away', 'central', 'there')));
 
 sub rows

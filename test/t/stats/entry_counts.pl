@@ -1,6 +1,5 @@
 # The memory of entries that snowid.stat_database shows, which is counted as they are made and deleted, is that of a walk over all entries:
 # after sessions have made, swept and dropped shards, sequences and keys beside one another, and a database was dropped.
-#
 # Runs in make test-all: it has 144 sessions, one after another.
 
 use Snowid;

@@ -35,7 +35,7 @@ foreach my $case (
 }
 is(ask($session, q(BEGIN; SELECT count(snowid_next(2)) FROM generate_series(1, 10) \g /dev/null
     SELECT issued FROM snowid.stat_shards WHERE shard = 2)), $total + 10, 'an open transaction sees its own');
-$node->safe_psql('postgres', 'SELECT pg_terminate_backend(' . backend_of($session) . ', 180000)');
+$node->safe_psql('postgres', 'SELECT pg_terminate_backend(' . $session->{backend} . ', 180000)');
 is(issued(2), $total + 10, 'a terminated session');
 close_session($session);
 

@@ -1,6 +1,5 @@
 # The queries of monitoring/ run for a role that has pg_monitor and nothing else, give the columns that the exporter is told of, one row for
 # each set of labels, and say what is so of IDs, numbers, a node and a registry. (make test-monitoring runs the exporter itself.)
-#
 # Runs in make test-all: it starts many sessions.
 
 use Snowid;

@@ -1,5 +1,4 @@
 # A raise of the ceiling that takes more than a second is counted, and the log tells of it.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
@@ -12,9 +11,7 @@ set_clock(3600, $node);
 my $raises = $node->safe_psql('postgres', 'SELECT ceiling_raises FROM snowid.stat_database');
 my $held = hold_commits($node);
 my $raising = open_session($node);
-backend_of($raising);
-start_asking($raising, 'SELECT snowid_next(5) > 0');
-wait_until_waiting($node, $raising, 'SyncRep');
+start_waiting($raising, 'SELECT snowid_next(5) > 0', 'SyncRep');
 sleep 1.1;
 ok(!logged(), 'not before it is over');
 release_commits($node, $held);

@@ -1,5 +1,4 @@
 # A refill that takes more than a second is counted with its time, and the log tells of it, once a minute for each sequence.
-#
 # Runs in make test-all: its refills take long.
 
 use Snowid;
@@ -7,7 +6,6 @@ use Time::HiRes qw(sleep);
 
 my $node = ready_server('slow', allows_streaming => 1);
 my $session = open_session($node);
-backend_of($session);
 foreach my $case ([ 'segment', 'ships', q(SELECT snowid_segment_next('ships')) ], [ 'section', 'keys', q(SELECT snowid_section_next('keys', 1)) ])
 {
     my ($kind, $sequence, $draw) = @$case;

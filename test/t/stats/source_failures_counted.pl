@@ -1,17 +1,12 @@
 # Failures of a remote sequence are counted with their SQLSTATE and time, those too of which no client is told, since numbers are left; the
 # log tells of these once a minute, with figures.
-#
 # Runs in make test-all: it draws until numbers run out.
 
 use Snowid;
 
-my $source = new_server('source');
-$source->start;
-$source->safe_psql('postgres', 'CREATE SEQUENCE down_seq INCREMENT 100; CREATE SEQUENCE behind_seq START 100000001 INCREMENT 10000');
+my ($source, $node) = ready_source({ down_seq => 'INCREMENT 100', behind_seq => 'START 100000001 INCREMENT 10000' });
 my $second = time;
-my $node = ready_server('node');
 stop_clock($second, $node);
-add_source($node, $source);
 $node->safe_psql('postgres', "CREATE SEQUENCE $_; SELECT snowid_segment_attach('$_', 'central', '${_}_seq')") foreach qw(behind down);
 my $session = open_session($node);
 sub number_of { return ask($session, "SELECT snowid_segment_next('$_[0]')") }

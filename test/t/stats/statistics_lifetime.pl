@@ -1,6 +1,5 @@
 # A shard's statistics go with its entry, when a full database sweeps it, and begin anew when it comes back; a standby has none until it is
 # promoted. Errors of parallel queries count as those of sessions do, and subtransactions that release a shard issue nothing.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

@@ -38,8 +38,7 @@ foreach my $of ([ 'shards', 'shard' ], [ 'database', 'database' ], [ 'counters',
     is(as('plain', "SELECT count(*) >= 0 FROM snowid.stat_$of->[0]"), 't', "and read snowid.stat_$of->[0]");
 }
 
-crash($node, 'kill');
-start_server($node);
+crash_and_start($node, 'kill');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM snowid.stat_shards'), 0, 'a crash: no shard');
 is($node->safe_psql('postgres', "SELECT $all, stats_reset IS NULL FROM snowid.stat_database"), '0|0|0|0|0|0|0|0|t', 'a crash: nothing of the database');
 end_test($node);

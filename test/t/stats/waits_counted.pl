@@ -1,5 +1,4 @@
 # snowid.stat_database counts each caller that waits for the clock once, and for how long while it waits; the greatest lead is what was seen.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

@@ -10,18 +10,11 @@ stop_clock(int(time) + 3600, $node);
 sub sql { return attempt($node, $_[0]) }
 sub in { my ($seconds, $shard, $sequence) = @_; return "snowid_encode(clock_timestamp() + interval '$seconds s', $shard, $sequence)" }
 
-sub crash_and_start
-{
-    crash($node, 'kill');
-    start_server($node);
-    return;
-}
-
 sql("CREATE TABLE photos (id bigserial PRIMARY KEY, n int); INSERT INTO photos VALUES (@{[ in(30, 7, 1000) ]}, 0)");
 is(sql(q(SELECT snowid.adopt('photos', 'id', 7))), 'public.snowid_next((7)::bigint)', 'adopted');
 is(sql('SELECT last_value >= extract(epoch FROM snowid_timestamp(max(id))) * 1000 FROM photos, snowid_internal.ceiling GROUP BY last_value'), 't',
     'the ceiling covers the key');
-crash_and_start();
+crash_and_start($node, 'kill');
 # Another session's, with the clock where it was: the next unit of time is within max_lead.
 is(sql('INSERT INTO photos (n) VALUES (1) RETURNING id > (SELECT max(id) FROM photos)'), 't', 'after a crash: above the key');
 
@@ -40,6 +33,6 @@ is(sql(q(SELECT snowid_timestamp(snowid_next(6)) < clock_timestamp() + interval 
 
 my $moved = sql("SELECT @{[ in(50, 12, 5) ]}");
 is(sql("SELECT snowid.advance_shard($moved)"), '', 'moved ahead');
-crash_and_start();
+crash_and_start($node, 'kill');
 cmp_ok(sql('SELECT snowid_next(12)'), '>', $moved, 'moved ahead, after a crash: above that');
 end_test($node);

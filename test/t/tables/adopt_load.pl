@@ -1,6 +1,5 @@
 # A table is adopted while sessions insert into it: none of them is told of an error, no row is lost, no ID comes twice, and those of
 # after the adoption are above those of before.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

@@ -6,15 +6,13 @@ use Snowid;
 
 my $node = ready_server('adopt_locks', sql => 'CREATE ROLE nobody; CREATE TABLE busy (id bigserial PRIMARY KEY, n int)');
 my ($writer, $reader, $adopting, $other) = map { open_session($node) } 1 .. 4;
-backend_of($_) foreach $adopting, $other;
 sub adopted { return "public.snowid_next(($_[0])::bigint)" }
 
 # A session adopts a table for a shard, and waits for a lock.
 sub start_adopting
 {
     my ($session, $table, $shard) = @_;
-    start_asking($session, "SELECT snowid.adopt('$table', 'id', $shard)");
-    wait_until_waiting($node, $session, 'Lock');
+    start_waiting($session, "SELECT snowid.adopt('$table', 'id', $shard)");
     return;
 }
 

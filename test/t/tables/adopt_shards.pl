@@ -1,7 +1,6 @@
 # What sessions draw from an adopted table's default goes on above the keys, whatever the session that adopts it has set: in the
 # shard of the database's setting. What roles have set for themselves, in this database or in all, is named and moves nothing: any
 # role could set anything, and have everybody's call fail.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

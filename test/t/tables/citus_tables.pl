@@ -2,7 +2,6 @@
 # snowid.adopt() refuses it, with what does it instead; that runs, and IDs are above all keys, on each node. Partitions of a
 # distributed table are made by PostgreSQL's own statements, so they work as ever. See SnowidCitus.pm for what stands in for
 # Citus here.
-#
 # Runs in make test-all: it starts many sessions.
 
 use Snowid;
@@ -55,10 +54,7 @@ foreach my $place (qw(berlin cairo))
 }
 is($node->safe_psql('coordinator', 'SELECT count(*) - count(DISTINCT id) FROM orders WHERE id > 17'), '0', 'no key twice');
 # Of another layout, what the hint says goes by that one's times: by Instagram's this key would be of the past.
-foreach my $place (sort keys %group)
-{
-    $node->safe_psql($place, q(CREATE TABLE tweets (id bigint PRIMARY KEY, item text)));
-}
+$node->safe_psql($_, q(CREATE TABLE tweets (id bigint PRIMARY KEY, item text))) foreach sort keys %group;
 citus_distribute($node, 'coordinator', 'tweets', 'berlin', 'cairo');
 $node->safe_psql('cairo', q(INSERT INTO tweets VALUES (snowid_encode(clock_timestamp() + interval '90 min', 1023, 4095, 'twitter'))));
 $greatest = $node->safe_psql('coordinator', 'SELECT max(id) FROM tweets');

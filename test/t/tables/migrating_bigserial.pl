@@ -3,7 +3,6 @@
 # table is written anew, and IDs are above the keys that were there. The sessions own nothing: no step takes a right from them, and
 # none costs a published table its replica identity. A long transaction keeps a step from its lock: it gives up, and nobody else is
 # worse off.
-#
 # Runs in make test-all: it takes a way of the page under load.
 
 use Snowid;

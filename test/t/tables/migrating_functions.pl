@@ -1,5 +1,4 @@
 # docs/converting.md as in migrating_bigserial.pl: from identities, from Instagram's function, and back.
-#
 # Runs in make test-all: it takes two ways of the page under load.
 
 use Snowid;

@@ -1,6 +1,5 @@
 # docs/converting.md, from an integer serial, where keys get 8 bytes before they can be IDs, as in migrating_bigserial.pl: by new columns,
 # which are filled and swapped in, and taken back at any time before; and the short way, which locks more.
-#
 # Runs in make test-all: it takes two ways of the page under load.
 
 use Snowid;

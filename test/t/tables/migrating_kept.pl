@@ -2,7 +2,6 @@
 # refuses, with a list, as long as the new columns lack some of it, and changes nothing. With what the page says to add,
 # all of it is there afterwards, and published tables can be updated all the time. Where the sequences are gone, the way
 # back is the page's, too.
-#
 # Runs in make test-all: it starts many sessions.
 
 use Snowid;

@@ -1,7 +1,6 @@
 # docs/converting.md, from pg_partman: a table with partitions by number gets partitions by time after them, and IDs, while a
 # client that is not the owner inserts. No row goes to the default partition, and none is refused. Partitions by number count
 # as those of August 2011, as the page warns: they are the first to be dropped.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

@@ -1,6 +1,5 @@
 # docs/converting.md as in migrating_bigserial.pl: from pgEdge's snowflake columns, and back; also of sequences as its function left
 # them before version 2.5.0, and of a column that was an identity.
-#
 # Runs in make test-all: it takes a way of the page under load.
 
 use Snowid;

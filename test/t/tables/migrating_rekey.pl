@@ -1,7 +1,6 @@
 # docs/converting.md, new keys for old rows, as in migrating_bigserial.pl: these have the rows' times, and references follow; so do
 # negative keys, and rows of the layout's first days; rows that are older keep theirs. A row that a client has is rekeyed when he
 # lets it go.
-#
 # Runs in make test-all: it takes a way of the page under load.
 
 use Snowid;

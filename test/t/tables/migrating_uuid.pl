@@ -1,5 +1,4 @@
 # docs/converting.md, from UUIDs of several versions, as in migrating_bigserial.pl.
-#
 # Runs in make test-all: it takes a way of the page under load.
 
 use Snowid;

@@ -1,7 +1,6 @@
 # Imported rows, and IDs for old rows, as docs/converting.md has them: an ID of the row's own time in a shard that
 # issues none, whatever is there already and whoever chooses the same one at the same time; by the page's function, and by a
 # trigger as the page describes it.
-#
 # Runs in make test-all: it goes through many forms of tables.
 
 use Snowid;
@@ -28,8 +27,7 @@ is(attempt($node, q(SELECT body, count(*), count(DISTINCT id), max(snowid_timest
 # The shard issues no ID of its own, also after a crash, nor in a database that was restored from a dump.
 my @issuing = ('snowid_next(8190)', 'snowid_next_batch(8190, 2)', 'snowid_reserve(8190, 1)');
 is(attempt($node, "SELECT $_"), 'ERROR 55000', "refused: $_") foreach @issuing;
-crash($node, 'kill');
-start_server($node);
+crash_and_start($node, 'kill');
 my ($dump) = run_command([ 'pg_dump', $node->connstr('postgres') ]);
 $node->safe_psql('postgres', 'CREATE DATABASE restored');
 $node->safe_psql('restored', $dump);
@@ -43,7 +41,6 @@ $node->safe_psql('postgres', 'ALTER TABLE notes DISABLE TRIGGER id_of_time');
 
 # Two sessions that choose the same ID: the second one waits for the first, and takes another if that commits.
 my ($first, $second) = map { open_session($node) } 1 .. 2;
-backend_of($second);
 my $import = q(SELECT import_note('2018-07-01Z', 'together'));
 
 # Lets both choose, the second one while the first has not ended. Returns what each has got.
@@ -53,8 +50,7 @@ sub import_together
     ask($_, 'SELECT setseed(0.25)') foreach $first, $second;
     ask($first, 'BEGIN');
     my $one = ask($first, $statement);
-    start_asking($second, $statement);
-    wait_until_waiting($node, $second, 'Lock');
+    start_waiting($second, $statement);
     ask($first, $end);
     return ($one, answer($second));
 }

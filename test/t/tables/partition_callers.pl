@@ -1,6 +1,5 @@
 # Two callers at once make or remove partitions, both held where they wait for their locks: what each of them has seen before is
 # stale for the one who is second. Together they make, or remove, each partition once, and neither meets an error.
-#
 # Runs in make test-all: it goes through many pairs.
 
 use Snowid;
@@ -9,7 +8,6 @@ my $node = ready_server('partition_callers', conf => "timezone = 'UTC'\n");
 my ($reader, @callers) = map { open_session($node) } 0 .. 2;
 foreach my $caller (@callers)
 {
-    backend_of($caller);
     # One turn is all, so that a deadlock is an error here.
     ask($caller, q(SET deadlock_timeout = '2min'; SET lock_timeout = '1min'));
 }
@@ -46,8 +44,7 @@ SQL
         ask($reader, "BEGIN; LOCK TABLE $held IN ROW EXCLUSIVE MODE");
         foreach (0, 1)
         {
-            start_asking($callers[$_], "SELECT snowid.$calls[$_]");
-            wait_until_waiting($node, $callers[$_], 'Lock');
+            start_waiting($callers[$_], "SELECT snowid.$calls[$_]");
         }
         ask($reader, 'COMMIT');
         is(join(' ', sort map { s/^held\.busy_//r } map { split /\n/, answer($_) } @callers), $done, "$name: each once");

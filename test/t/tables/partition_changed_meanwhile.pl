@@ -1,7 +1,6 @@
 # Who waits to make or remove partitions goes by what is there when he has the lock: which partitions there are, what they are from
 # and to, the layout that the default names, or that UUIDs are of version 7; the table itself, and not another one that has got its
 # name. While he waits, another session changes that: no row of today is lost, and nothing goes that was to be kept.
-#
 # Runs in make test-all: it starts many sessions.
 
 use Snowid;
@@ -19,7 +18,6 @@ BEGIN
 END $$;
 SQL
 my ($reader, $maker) = map { open_session($node) } 1 .. 2;
-backend_of($maker);
 my $change_layout = q(ALTER TABLE changed ALTER id SET DEFAULT snowid_next(0, 'twitter'); DROP TABLE changed_old, changed_kept, changed_rest);
 
 # Has a call wait behind the other session, which has locked its table.
@@ -35,8 +33,7 @@ CREATE TABLE changed_kept PARTITION OF changed FOR VALUES FROM ($key->{first_at}
 CREATE TABLE changed_rest PARTITION OF changed FOR VALUES FROM ($key->{first_at}('2040-01-01Z')) TO (MAXVALUE);
 SQL
     ask($reader, 'BEGIN; LOCK TABLE changed IN SHARE MODE');
-    start_asking($maker, $call);
-    wait_until_waiting($node, $maker, 'Lock');
+    start_waiting($maker, $call);
     return;
 }
 
@@ -107,8 +104,7 @@ $referred
 SQL
         ask($maker, 'SET ROLE owner; SET lock_timeout = 0');
         ask($reader, 'BEGIN; ALTER TABLE renamed_old RENAME TO renamed_aside; ALTER TABLE renamed_today RENAME TO renamed_old');
-        start_asking($maker, "SELECT snowid.${verb}_partitions('renamed', '2016-01-01Z')");
-        wait_until_waiting($node, $maker, 'Lock');
+        start_waiting($maker, "SELECT snowid.${verb}_partitions('renamed', '2016-01-01Z')");
         ask($reader, 'ALTER TABLE renamed_aside RENAME TO renamed_today; COMMIT');
         is(answer($maker), 'ERROR 55000', "$name: refused");
         is($node->safe_psql('postgres', 'SELECT count(*) FROM renamed'), '1', "$name: the row of today is there");

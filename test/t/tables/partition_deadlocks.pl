@@ -1,6 +1,5 @@
 # Clients that write to a table and to one that it refers to, in either order, beside one that makes and drops partitions all the
 # time, with a default partition and foreign keys on both sides: no deadlock ends one of them.
-#
 # Runs in make test-all: clients go on as long as partitions are changed.
 
 use Snowid;

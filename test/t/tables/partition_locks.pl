@@ -1,7 +1,6 @@
 # Who makes or drops partitions gives way to others, in turns: no client waits for long behind him. He gives up when lock_timeout
 # says so, all waits together, and has changed nothing then. What is refused waits for nothing. A partition whose DETACH
 # CONCURRENTLY was interrupted is left alone: its range stays taken, and it does not count as one that stays.
-#
 # Runs in make test-all: it starts many sessions.
 
 use Snowid;
@@ -14,7 +13,6 @@ CREATE TABLE past_0 PARTITION OF past FOR VALUES FROM (MINVALUE) TO (snowid_firs
 SELECT snowid.create_partitions('past', '1 month', '2016-01-31Z');
 SQL
 my ($reader, $writer, $maker) = map { open_session($node) } 1 .. 3;
-backend_of($maker);
 my $hasty = "SET lock_timeout = '100ms'; SELECT snowid";
 
 ask($reader, 'BEGIN; SELECT FROM past');
@@ -34,8 +32,7 @@ is(attempt($node, "$hasty.drop_partitions('past', '2016-01-01Z')"), 'public.past
 foreach my $call (q(create_partitions('past', '1 month', '2016-02-01Z')), q(drop_partitions('past', '2016-02-01Z')))
 {
     ask($reader, 'BEGIN; SELECT FROM past');
-    start_asking($maker, "SELECT snowid.$call");
-    wait_until_waiting($node, $maker, 'Lock');
+    start_waiting($maker, "SELECT snowid.$call");
     is(ask($writer, q(INSERT INTO past VALUES (snowid_first_at('2016-01-05Z')); SELECT count(*) > 0 FROM past)), 't', "written and read beside $call");
     ask($reader, 'COMMIT');
     like(answer($maker), qr/^(public\.)?past_2016/, "$call when they are done");
@@ -49,8 +46,7 @@ CREATE TABLE leaving_0 PARTITION OF leaving FOR VALUES FROM (MINVALUE) TO (snowi
 SELECT snowid.create_partitions('leaving', '1 month', '2016-02-15Z')
 SQL
 ask($reader, 'BEGIN; SELECT FROM leaving');
-start_asking($maker, 'ALTER TABLE leaving DETACH PARTITION leaving_2016_02 CONCURRENTLY');
-wait_until_waiting($node, $maker, 'Lock');
+start_waiting($maker, 'ALTER TABLE leaving DETACH PARTITION leaving_2016_02 CONCURRENTLY');
 ask($writer, "SELECT pg_cancel_backend($maker->{backend})");
 is(answer($maker), 'ERROR 57014', 'detaching is interrupted');
 ask($reader, 'COMMIT');

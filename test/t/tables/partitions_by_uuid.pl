@@ -1,6 +1,5 @@
 # Partitions by UUIDs of version 7 are made, and go, as those by IDs: the regression test of these gives the same by UUIDs,
 # but for the keys themselves.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use IPC::Run;

@@ -12,11 +12,9 @@ CREATE TABLE placed (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id) TA
 SELECT snowid.create_partitions('placed', '1 day', now());
 SQL
 my ($maker, $writer) = map { open_session($node) } 1 .. 2;
-backend_of($maker);
 my $make = q(SELECT snowid.create_partitions('notes', '1 day', now() + interval '1 day'));
 ask($writer, q(BEGIN; INSERT INTO notes VALUES (snowid_first_at(date_trunc('day', now()) + interval '7 minutes'), 'late')));
-start_asking($maker, $make);
-wait_until_waiting($node, $maker, 'Lock');
+start_waiting($maker, $make);
 ask($writer, 'COMMIT');
 is(answer($maker), 'ERROR 55000', 'a row that has come meanwhile');
 like($maker->{err}, qr/Rows where id >= '\d+' AND id < '\d+': 1\..*DELETE FROM public\.notes_default/s, 'it is counted, and what moves it is said');

@@ -1,6 +1,5 @@
 # A partition is made once, whoever makes it at the same time and whatever becomes of that; where nothing is to do, no lock is waited
 # for. Those whose time has passed go, the others stay, also where the clock is set back; and none goes under a reader.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
@@ -14,7 +13,6 @@ my $hour = 3600;
 my $offset = (int(time / 86_400) + 1) * 86_400 + 11 * $hour + 10 * 60 - time;
 set_clock($offset);
 my ($maker, $other, $reader) = map { open_session($node) } 1 .. 3;
-backend_of($other);
 sub create { my ($hours) = @_; return "SELECT snowid.create_partitions('events', '1 hour', clock_timestamp() + interval '$hours hours')" }
 sub gone { my ($verb, $hours) = @_; return "SELECT snowid.${verb}_partitions('events', now() - interval '$hours hours')" }
 
@@ -33,8 +31,7 @@ foreach ([ 1, 'ROLLBACK', '12' ], [ 2, 'COMMIT', '' ])
     my ($hours, $end, $made) = @$_;
     ask($maker, 'BEGIN');
     is(hours(ask($maker, create($hours))), 11 + $hours, "$end: made, and not committed");
-    start_asking($other, create($hours));
-    wait_until_waiting($node, $other, 'Lock');
+    start_waiting($other, create($hours));
     ask($maker, $end);
     is(hours(answer($other)), $made, "$end: what the second makes");
 }
@@ -50,8 +47,7 @@ SQL
 is(hours(ask($maker, create(8))), '14 15 16 17 18 19', 'more of them');
 set_clock($offset += 5 * $hour);
 ask($reader, 'BEGIN; INSERT INTO events DEFAULT VALUES; DECLARE c CURSOR FOR SELECT FROM events; FETCH c');
-start_asking($other, gone('drop', 1));
-wait_until_waiting($node, $other, 'Lock');
+start_waiting($other, gone('drop', 1));
 ask($maker, "SELECT pg_cancel_backend($other->{backend})");
 like(answer($other), qr/^ERROR (?:57014|55P03)$/, 'it is not dropped under a reader');
 is(hours(), '11 12 13 14 15 16 17 18 19', 'all are there');

@@ -1,6 +1,5 @@
 # ALTER TABLE makes a snowid column of a bigint column, and back, without a look at rows or indexes, which go on to work, as foreign keys
 # between the types do.
-#
 # Runs in make test-all: the regression test id_type has most of it.
 
 use Snowid;

@@ -1,6 +1,5 @@
 # Columns of the type snowid, views of them, and rows go through dumps of both forms, COPY in binary, logical replication and postgres_fdw,
 # also to and from bigint columns.
-#
 # Runs in make test-all: the regression test id_type has most of it.
 
 use Snowid;

@@ -1,5 +1,4 @@
 # Plans of queries of snowid columns, their costs and estimates, and what they give, are those of bigint columns.
-#
 # Runs in make test-all: the regression test id_type has most of it.
 
 use Snowid;

@@ -1,5 +1,4 @@
 # A column of the type works where the type's schema is not in search_path, and where that schema gets another name.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

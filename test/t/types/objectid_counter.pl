@@ -1,5 +1,4 @@
 # The process and the counter of ObjectIDs are random: each start has others. The counter comes round to 0 with no number left out, in order.
-#
 # Runs in make test-all: it makes up to 16 million ObjectIDs.
 
 use Snowid;

@@ -4,8 +4,7 @@ use Snowid;
 
 # However far the clock is behind; and no wait.
 my ($far, $no_wait) = ("SET snowid.max_lead = '1d'", 'SET snowid.max_wait = 0');
-my $node = ready_server('order', sql => 'CREATE DATABASE other');
-$node->safe_psql('other', 'CREATE EXTENSION snowid');
+my $node = ready_server('order', databases => ['other']);
 my @databases = qw(postgres other);
 my @sessions = map { open_session($node, dbname => $_) } @databases;
 # Each has the clock to itself, from here on.

@@ -1,12 +1,10 @@
 # After a crash UUIDs and ObjectIDs of all databases go on above those of before, with the clock set back by ten minutes: who has drawn has to
 # wait, or is let run ahead, and takes the others along. ObjectIDs have another process after each start.
-#
 # Runs in make test-all: it crashes under load.
 
 use Snowid;
 
-my $node = ready_server('crashes', conf => "max_connections = 60\n", sql => 'CREATE DATABASE other');
-$node->safe_psql('other', 'CREATE EXTENSION snowid');
+my $node = ready_server('crashes', conf => "max_connections = 60\n", databases => ['other']);
 my $clock = 0;
 foreach my $call ('snowid_uuidv7()', 'objectid_next()')
 {

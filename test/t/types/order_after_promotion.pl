@@ -1,6 +1,5 @@
 # A standby issues nothing. Promoted, with a clock that is ten minutes behind, it has UUIDs and ObjectIDs of all databases go on above those of
 # the primary. ObjectIDs end in 2106.
-#
 # Runs in make test-all: it needs a standby.
 
 use Snowid;
@@ -8,8 +7,7 @@ use Time::Local qw(timegm);
 
 my @calls = ('snowid_uuidv7()', 'objectid_next()');
 my @databases = qw(postgres other);
-my $node = ready_server('primary', allows_streaming => 1, sql => 'CREATE DATABASE other');
-$node->safe_psql('other', 'CREATE EXTENSION snowid');
+my $node = ready_server('primary', allows_streaming => 1, databases => ['other']);
 my $standby = new_standby($node, 'standby');
 set_clock(-600, $standby);
 start_server($standby);

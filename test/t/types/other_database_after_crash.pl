@@ -1,13 +1,11 @@
 # UUIDs and ObjectIDs are in order after a crash, too, where one database was ahead of the clock, and the server is back at once, and
 # another database comes first.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 use Time::HiRes qw(time);
 
-my $node = ready_server('order', sql => 'CREATE DATABASE other');
-$node->safe_psql('other', 'CREATE EXTENSION snowid');
+my $node = ready_server('order', databases => ['other']);
 my $clock = 0;
 foreach my $call ('snowid_uuidv7()', 'objectid_next()')
 {

@@ -1,14 +1,12 @@
 # What an owner does to the ceiling of his database has no effect on UUIDs, ObjectIDs and IDs of other databases, although the first two
 # have one order for all databases.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 
 my @calls = ('snowid_next(1)', 'snowid_uuidv7()', 'objectid_next()');
-my $node = ready_server('tenants', sql => 'CREATE ROLE tenant LOGIN; CREATE DATABASE other');
+my $node = ready_server('tenants', sql => 'CREATE ROLE tenant LOGIN', databases => ['other']);
 $node->safe_psql('postgres', 'CREATE DATABASE tenant OWNER tenant');
-$node->safe_psql('other', 'CREATE EXTENSION snowid');
 my $tenant = open_session($node, dbname => 'tenant', user => 'tenant');
 ask($tenant, 'CREATE EXTENSION snowid');
 my @before = map { open_session($node, dbname => $_) } qw(postgres other);

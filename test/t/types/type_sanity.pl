@@ -1,6 +1,5 @@
 # PostgreSQL's own checks of types, casts and operators (type_sanity, opr_sanity) find nothing wrong with those of the extension, which
 # leaves PostgreSQL's operator families of integers as they were, and nothing behind.
-#
 # Runs in make test-all: the regression test id_type has most of it.
 
 use Snowid;
