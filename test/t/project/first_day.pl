@@ -1,5 +1,4 @@
 # docs/first-day.md, step by step, between two servers, with the programs of PostgreSQL that its commands name.
-#
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;

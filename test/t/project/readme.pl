@@ -2,7 +2,8 @@
 # that it is said to give: the lines after "-->".
 #
 # The examples of a page are one session, as a reader would have it. A comment on the first line, "on NAME",
-# says on which of several servers one is run; here they are databases of one server.
+# says on which of several servers one is run; here they are databases of one server. The tutorial works in any SQL client, for a
+# role that may create in its database: none of its statements has a variable or an empty line, and every query shows a result.
 
 use File::Basename;
 use Snowid;
@@ -10,6 +11,7 @@ use Snowid;
 my $node = new_server('readme');
 $node->append_conf('postgresql.conf', "timezone = 'UTC'");
 $node->start;
+$node->safe_psql('postgres', 'CREATE ROLE reader LOGIN');
 my ($host, $port) = ($node->host, $node->port);
 
 # `first` is SQL that a reader has run before.
@@ -28,8 +30,9 @@ sub check_page
     foreach my $example (@examples)
     {
         my $on = $example =~ /\A-- on (\w+)\n/ ? $1 : $database;
-        $node->safe_psql('postgres', "CREATE DATABASE $on") unless $known{$on}++;
-        $script .= "\\c $on\n" if $on ne $current;
+        my $role = $on eq 'tutorial' ? 'reader' : 'postgres';
+        $node->safe_psql('postgres', "CREATE DATABASE $on OWNER $role") unless $known{$on}++;
+        $script .= "\\c $on $role\n" if $on ne $current;
         $current = $on;
         # Servers that a reader would have elsewhere are here.
         my $here = $example =~ s/host '\w+\.example'/host '$host', port '$port'/gr;
@@ -93,6 +96,9 @@ foreach my $page ('README.md', 'SUPPORT.md', glob 'docs/*.md')
     next if $without{$page};
     check_page($page, lc(basename($page, '.md')) =~ tr/-/_/r, $before{$page} // 'CREATE EXTENSION snowid');
 }
+my @statements = map { split /;\n/ } slurp_file('docs/tutorial.md') =~ /^```sql\n(.*?)^```$/msg;
+is_deeply([ grep { s/'[^']*'|::\w+|^-->.*$//gmr =~ /\S\n\s*\n\s*\S|[:?\$\\]/ } @statements ], [], 'the tutorial: no variable or empty line, at which clients stop');
+is_deeply([ grep { $statements[$_] =~ /^(?:SELECT|EXPLAIN)/m && ($statements[ $_ + 1 ] // '') !~ /\A-->/ } 0 .. $#statements ], [], 'and every query shows its result');
 is(join(' ', grep { !/(?:converting|first-day)[.]md/ && slurp_file($_) =~ /^```sql/m } sort keys %without), '', 'no other page has examples');
 $node->stop;
 done_testing();

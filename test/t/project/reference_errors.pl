@@ -1,14 +1,10 @@
 # What the reference says of errors is so: each of these calls fails with its SQLSTATE, and that stands under the
 # function, or in what the page says of all of them.
-#
 # Runs in make test-all: it raises each error of the page.
 
 use Snowid;
 
-my $node = new_server('errors');
-$node->start;
-$node->safe_psql('postgres', <<'SQL');
-CREATE EXTENSION snowid;
+my $node = ready_server('errors', sql => <<'SQL');
 CREATE SEQUENCE ten INCREMENT 10;
 CREATE SEQUENCE cycling CYCLE;
 CREATE SEQUENCE down INCREMENT -1;

@@ -1,7 +1,6 @@
 # The runbook, docs/runbook.md, followed word by word: servers print the messages of its entries, numbers and times aside, and what
 # it says to do helps. Here the entries on clocks, layouts, shards and sequences; runbook_nodes.pl has those on nodes. Its statements
 # are pasted into databases that have the extension in another schema, and other settings of DateStyle and TimeZone.
-#
 # Runs in make test-all: it takes each step of the page.
 
 use POSIX 'strftime';
@@ -55,11 +54,9 @@ my ($replication, $long) = ('docs/replication.md', 'Long units of time');
 my $far = q(SELECT snowid.advance_past(clock_timestamp() + interval '12 s'));
 has_lines($replication, $long, 'ERROR', printed_by($node, 'postgres', $far));
 my $waiting = open_session($node);
-backend_of($waiting);
 my ($patience) = (blocks_of($replication, $long))[0] =~ /^(SET .*);$/m;
 ask($waiting, $patience);
-start_asking($waiting, $far);
-wait_until_waiting($node, $waiting, 'Extension');
+start_waiting($waiting, $far, 'Extension');
 $node->safe_psql('postgres', "SELECT pg_cancel_backend($waiting->{backend})");
 is(answer($waiting), 'ERROR 57014', 'with patience it waits');
 close_session($waiting);

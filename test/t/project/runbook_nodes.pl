@@ -1,20 +1,14 @@
 # The runbook, docs/runbook.md, followed word by word where nodes, their registry, and central sources are concerned: servers print
 # the messages of its entries, numbers and times aside, and what it says to do helps.
-#
 # Runs in make test-all: it takes each step of the page.
 
 use Snowid;
 
 my $page = 'docs/runbook.md';
-my $node = ready_server('runbook_nodes');
+my $node = ready_server('runbook_nodes', databases => [qw(registry berlin late restored)]);
 sub try_in { my ($dbname, $sql) = @_; return attempt($node, $sql, dbname => $dbname) }
 
 # A registry, two nodes, and one that is to be restored, in databases of a server.
-foreach my $dbname (qw(registry berlin late restored))
-{
-    $node->safe_psql('postgres', "CREATE DATABASE $dbname");
-    $node->safe_psql($dbname, 'CREATE EXTENSION snowid');
-}
 foreach ([ 'berlin', 'registry' ], [ 'berlin', 'central' ], [ 'late', 'registry' ])
 {
     my ($dbname, $server) = @$_;

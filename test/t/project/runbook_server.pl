@@ -1,6 +1,5 @@
 # The runbook, docs/runbook.md, where a server lacks something: the library, in a call, at the start of sessions, and at its own; and
 # room on disk. What it prints is on the page, with a way in.
-#
 # Runs in make test-all: it starts servers again and again.
 
 use File::Basename;

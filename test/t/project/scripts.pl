@@ -1,10 +1,15 @@
 # If a machine does not fit, the scripts behind the Makefile's goals say what is missing and what to do. make help has all goals.
 # What keeps a server's package from making a cluster goes, also when the terminal is lost. Orphans of what the tests run come to
-# the script, which reaps them.
+# the script, which reaps them. Of two demos one waits; make demo-stop ends its own alone. No script names a host, except
+# PostgreSQL's and PGXN's, and snowid's own.
 
-use Fcntl qw(:flock);
 use Snowid;
 use SnowidScripts;
+
+my ($with_hosts) = run_command([ qw(grep -rnE), '://[a-z0-9.-]+[.][a-z]|^FROM [^ ]*/', qw(Makefile scripts packaging .ci .github) ]);
+chomp(my $homepage = `scripts/metadata homepage`);
+my @unknown = grep { !m{https://(?:\w+[.]postgresql[.]org/|manager[.]pgxn[.]org/upload$)|\Q$homepage\E$} } split /\n/, $with_hosts;
+is(join("\n", @unknown), '', 'no script names a host');
 
 my $dir = copy_of_scripts();
 my $common = '. scripts/common.sh';
@@ -25,6 +30,9 @@ my $pg_config = $ENV{PG_CONFIG} // 'pg_config';
 my $user = getpwuid $<;
 my $no_headers = qr/^Makefile:\d+: [*]{3} PostgreSQL's server headers are not installed: .*postgresql-server-dev-all.*PG_CONFIG/m;
 
+# Has it look as if a user had begun a demo.
+sub begun_by { my ($who) = @_; return "mkdir -p demo; printf '%s\\n' '$dir/demo' /nowhere/bin $who >.demo; " }
+
 foreach (
     # What is tried, whether it works, what it says, and the command.
     [ 'neither root nor sudo', $< == 0, $< == 0 ? qr/^$/ : qr/^This needs root, or sudo: true[.] Have an administrator/, "$common; PATH=bin as_root true" ],
@@ -44,7 +52,13 @@ foreach (
     map({ [ "without_cluster, $_", 1, qr/^as root: mkdir\nas root: sh\nas root: rm\n\z/,
               "$common; as_root() { echo as root: \"\$1\"; }; (without_cluster eval '$_') || true" ] }
         'exit 0', 'exit 1', 'kill -HUP $BASHPID; sleep 60', 'kill -TERM $BASHPID; sleep 60'),
-    [ 'an orphan', 1, qr/^adopted\nreaped\n\z/, 'ADOPTS_ORPHANS= timeout 60 ./adopts' ])
+    [ 'an orphan', 1, qr/^adopted\nreaped\n\z/, 'ADOPTS_ORPHANS= timeout 60 ./adopts' ],
+    [ 'two demos at once', 1, qr/\AAnother make demo or demo-stop is at work here.*\nNo demo is running[.]\n\z/,
+        'exec 9<.; flock 9; scripts/demo demo-stop >said 9<&- & until [ -s said ]; do :; done; flock -u 9; wait $!; cat said' ],
+    [ 'a demo whose server was killed', 1, qr/^The demo is stopped and removed[.]$/,
+        begun_by($user) . 'CDPATH=/tmp:. scripts/demo demo-stop && ! [ -e .demo -o -e demo ]' ],
+    $< != 0 ? [ q(another user's demo), 0, qr/^The demo of this checkout runs as root[.] .*\n\.demo\n\z/,
+        begun_by('root') . 'scripts/demo demo-stop; ls .demo; rm -r .demo demo; false' ] : ())
 {
     my ($what, $is_done, $pattern, $command) = @$_;
     says($command, $is_done, $pattern, $what);
