@@ -133,13 +133,6 @@ inline XLogRecPtr lsn_of(const volatile PageHeaderData* page) noexcept {
 // PostgreSQL 19 replicates sequences: a subscription may set one, like setval.
 inline constexpr bool kReplicatesSequences = PG_VERSION_NUM >= 190000;
 
-// The type of a catalog cache's number in callbacks: an enum since PostgreSQL 19.
-#if PG_VERSION_NUM >= 190000
-using CacheNumber = SysCacheIdentifier;
-#else
-using CacheNumber = int;
-#endif
-
 // -1 before PostgreSQL 17, which lacks the function.
 inline int64 area_size(dsa_area* area) {
 #if PG_VERSION_NUM >= 170000

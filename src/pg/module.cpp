@@ -21,7 +21,6 @@ extern "C" {
 #include "tcop/utility.h"
 #include "utils/guc.h"
 #include "utils/inval.h"
-#include "utils/syscache.h"
 }
 
 namespace snowid::pg {
@@ -48,10 +47,8 @@ void on_relcache(Datum, Oid relid) {
   on_relcache_ceiling(relid);
   on_relcache_table_layout(relid);
   on_relcache_counters(relid);
-  on_relcache_node_number(relid);
+  default_shard_forget();
 }
-
-void on_syscache(Datum, CacheNumber, uint32 hash) { on_syscache_node_number(hash); }
 
 ProcessUtility_hook_type next_hook = nullptr;
 
@@ -73,7 +70,6 @@ void callbacks_register() {
   RegisterXactCallback(at_eoxact, nullptr);
   RegisterSubXactCallback(at_eosubxact, nullptr);
   CacheRegisterRelcacheCallback(on_relcache, 0);
-  CacheRegisterSyscacheCallback(RELNAMENSP, on_syscache, 0);
   next_hook = ProcessUtility_hook;
   ProcessUtility_hook = process_utility;
 }

@@ -29,6 +29,8 @@ namespace snowid::pg {
 
 namespace {
 
+constexpr BlockNumber kSecondBlock = 1;
+
 Form_pg_sequence_data sequence_data(Page page) noexcept {
   auto* tuple =
       reinterpret_cast<HeapTupleHeader>(PageGetItem(page, PageGetItemId(page, FirstOffsetNumber)));
@@ -103,6 +105,40 @@ void second_page_extend(Relation relation) {
     UnlockReleaseBuffer(
         ReadBufferExtended(relation, MAIN_FORKNUM, P_NEW, RBM_ZERO_AND_LOCK, nullptr));
   UnlockRelationForExtension(relation, ExclusiveLock);
+}
+
+Buffer second_page_lock(Relation relation, int mode) {
+  if (RelationGetNumberOfBlocks(relation) <= kSecondBlock) return InvalidBuffer;
+  Buffer buffer = ReadBuffer(relation, kSecondBlock);
+  LockBuffer(buffer, mode);
+  return buffer;
+}
+
+void second_page_unlock(Buffer buffer) {
+  if (BufferIsValid(buffer)) UnlockReleaseBuffer(buffer);
+}
+
+const void* second_page_read(Relation relation, Buffer buffer, uint32 version) {
+  // A new page was extended, but never stored.
+  if (!BufferIsValid(buffer) || PageIsNew(BufferGetPage(buffer))) return nullptr;
+  const auto* stored = reinterpret_cast<uint32*>(PageGetSpecialPointer(BufferGetPage(buffer)));
+  if (*stored != version)
+    ereport(
+        ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+        errmsg("sequence \"%s.%s\" has version %u of its form, and this library knows version %u",
+               kInternalSchemaName, RelationGetRelationName(relation), *stored, version),
+        errhint("Install the version of extension \"%s\" with which it was written, or a later "
+                "one.",
+                kExtensionName));
+  return stored;
+}
+
+void* second_page_change(GenericXLogState* change, Buffer buffer, Size size) {
+  // Recovery has no such page unless it was logged as a whole.
+  const bool is_new = PageIsNew(BufferGetPage(buffer));
+  Page page = GenericXLogRegisterBuffer(change, buffer, is_new ? GENERIC_XLOG_FULL_IMAGE : 0);
+  if (is_new) PageInit(page, BLCKSZ, size);
+  return PageGetSpecialPointer(page);
 }
 
 SequenceValue peek_at_sequence(Buffer buffer) noexcept {

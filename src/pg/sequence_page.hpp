@@ -46,12 +46,22 @@ XLogRecPtr sequence_page_set(const SequencePage& page, int64 last, bool is_calle
 void sequence_page_store(const SequencePage& page, GenericXLogState* change, int64 last,
                          bool is_called);
 
-// The block after a sequence's own page, unknown to setval, dumps, and replication. Its special
-// space holds state of snowid and begins with a version.
-inline constexpr BlockNumber kSecondBlock = 1;
+// The second page, after a sequence's own, is unknown to setval, dumps, and replication. Scans find
+// no row on it: its special space holds state of snowid, and begins with a version.
 
 // Creates the second page, empty, if there is none. Requires: no page and no LWLock is locked.
 void second_page_extend(Relation relation);
+
+// Pins and locks the second page; returns InvalidBuffer, which the other functions accept, if there
+// is none. mode: BUFFER_LOCK_SHARE or BUFFER_LOCK_EXCLUSIVE.
+Buffer second_page_lock(Relation relation, int mode);
+void second_page_unlock(Buffer buffer);
+
+// The special space, or nullptr if it was never stored. Raises: 0A000 if it has another version.
+const void* second_page_read(Relation relation, Buffer buffer, uint32 version);
+
+// The special space, of `size` bytes, to be stored as a part of the caller's change.
+void* second_page_change(GenericXLogState* change, Buffer buffer, Size size);
 
 // Reads a pinned page without its lock: another session may be changing it.
 SequenceValue peek_at_sequence(Buffer buffer) noexcept;

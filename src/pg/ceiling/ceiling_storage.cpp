@@ -27,7 +27,7 @@ Oid ceiling_relid = InvalidOid;
 
 namespace {
 
-// The special space of the second page. Scans of the sequence find no row on it.
+// The special space of the second page.
 struct SecondPage {
   uint32 version;        // SNOWID_CEILING_PAGE
   uint32 skipped_count;  // of skipped
@@ -89,32 +89,21 @@ bool is_set_by_subscription(Relation relation) {
 }
 
 CeilingPages lock_pages(Relation relation) {
-  CeilingPages pages{sequence_page_lock(relation), InvalidBuffer};
-  if (RelationGetNumberOfBlocks(relation) <= kSecondBlock) return pages;
-  pages.second = ReadBuffer(relation, kSecondBlock);
-  LockBuffer(pages.second, BUFFER_LOCK_EXCLUSIVE);
-  return pages;
+  const SequencePage first = sequence_page_lock(relation);
+  return {first, second_page_lock(relation, BUFFER_LOCK_EXCLUSIVE)};
 }
 
 void unlock_pages(const CeilingPages& pages) {
-  if (BufferIsValid(pages.second)) UnlockReleaseBuffer(pages.second);
+  second_page_unlock(pages.second);
   sequence_page_unlock(pages.sequence);
 }
 
 StoredCeiling read_pages(const CeilingPages& pages) {
   const core::UnixMillis value{sequence_page_value(pages.sequence).last};
   StoredCeiling read{value, value, true, {}};
-  // A second page that is new was extended, but never stored.
-  if (!BufferIsValid(pages.second) || PageIsNew(BufferGetPage(pages.second))) return read;
-  const auto* stored =
-      reinterpret_cast<const SecondPage*>(PageGetSpecialPointer(BufferGetPage(pages.second)));
-  if (stored->version != SNOWID_CEILING_PAGE)
-    ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-            errmsg("the ceiling of IDs is stored in version %u of its form, and this "
-                   "library knows version %d",
-                   stored->version, SNOWID_CEILING_PAGE),
-            errhint("Install the version of %s with which it was written, or a later one.",
-                    kExtensionName));
+  const auto* stored = static_cast<const SecondPage*>(
+      second_page_read(pages.sequence.relation, pages.second, SNOWID_CEILING_PAGE));
+  if (stored == nullptr) return read;
   read.ceiling = std::max(value, core::UnixMillis{stored->ceiling});
   read.own = {stored->ceiling};
   read.are_alike = value.value == stored->ceiling;
@@ -128,12 +117,8 @@ XLogRecPtr store_on_pages(const CeilingPages& pages, core::UnixMillis ceiling,
   GenericXLogState* change = GenericXLogStart(pages.sequence.relation);
   sequence_page_store(pages.sequence, change, ceiling.value, true);
   if (BufferIsValid(pages.second)) {
-    // Recovery has no such page unless it was logged as a whole.
-    const bool is_new = PageIsNew(BufferGetPage(pages.second));
-    Page second =
-        GenericXLogRegisterBuffer(change, pages.second, is_new ? GENERIC_XLOG_FULL_IMAGE : 0);
-    if (is_new) PageInit(second, BLCKSZ, sizeof(SecondPage));
-    auto* stored = reinterpret_cast<SecondPage*>(PageGetSpecialPointer(second));
+    auto* stored =
+        static_cast<SecondPage*>(second_page_change(change, pages.second, sizeof(SecondPage)));
     stored->version = SNOWID_CEILING_PAGE;
     stored->skipped_count = static_cast<uint32>(skipped.count);
     stored->ceiling = ceiling.value;

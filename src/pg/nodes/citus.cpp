@@ -16,7 +16,6 @@ extern "C" {
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
-#include "utils/syscache.h"
 }
 
 namespace snowid::pg {
@@ -30,11 +29,6 @@ constexpr char kGroupColumn[] = "groupid";
 // Prefixes of the application_name of sessions opened by Citus on its nodes.
 constexpr const char* kOwnSessions[] = {"citus_internal",
                                         "citus_run_command gpid=", "citus_rebalancer gpid="};
-
-Oid group_relid = InvalidOid;
-
-// Hash of the table's pg_class row in the cache by name, 0 before the first citus_read().
-uint32 group_hash = 0;
 
 bool is_own_session() {
   if (application_name == nullptr) return false;
@@ -87,10 +81,10 @@ CitusNode read_row(Relation relation) {
 CitusNode read_group() {
   Relation relation = open_table(kGroupTable);
   if (relation == nullptr) return {CitusState::kNone, 0, true};
-  group_relid = RelationGetRelid(relation);
   // No invalidation is sent when an extension adopts an existing table.
   CitusNode node = {CitusState::kNone, 0, false};
-  if (belongs_to(RelationRelationId, group_relid, "citus")) node = read_row(relation);
+  if (belongs_to(RelationRelationId, RelationGetRelid(relation), "citus"))
+    node = read_row(relation);
   relation_close(relation, AccessShareLock);
   return node;
 }
@@ -98,9 +92,6 @@ CitusNode read_group() {
 }  // namespace
 
 CitusNode citus_read() {
-  // First, to notice a change during the read.
-  group_hash = GetSysCacheHashValue2(RELNAMENSP, CStringGetDatum(kGroupTable),
-                                     ObjectIdGetDatum(PG_CATALOG_NAMESPACE));
   CitusNode node = read_group();
   if (node.state != CitusState::kNumbered || node.group != 0) return node;
 
@@ -173,9 +164,5 @@ int32 citus_check_group(const CitusNode& citus) {
   if (is_replaced) report_replaced(citus.group);
   return citus.group;
 }
-
-bool is_citus_group(Oid relid) noexcept { return OidIsValid(group_relid) && relid == group_relid; }
-
-bool is_citus_change(uint32 hash) noexcept { return group_hash != 0 && hash == group_hash; }
 
 }  // namespace snowid::pg

@@ -18,8 +18,8 @@ enum class CitusState : uint8_t {
 struct CitusNode {
   CitusState state;
   int32 group;  // 0 or more if kNumbered
-  // Whether it is valid until is_citus_group() or is_citus_change() returns true; otherwise only in
-  // this transaction, because it may change without an invalidation.
+  // Whether it is valid until a relcache invalidation, which creating the tables also sends;
+  // otherwise only in this transaction, because it may change without one.
   bool is_lasting;
 };
 
@@ -37,10 +37,5 @@ void require_no_citus();
 // database durably, until a later check succeeds. Raises: 55000 if the coordinator lists another
 // server, or Citus gives no group; errors of snowid.is_server_of_group().
 int32 citus_check_group(const CitusNode& citus);
-
-// Whether an invalidation of this relation, or of this hash of a pg_class row, may change the
-// result of citus_read(). False before its first call.
-bool is_citus_group(Oid relid) noexcept;
-bool is_citus_change(uint32 hash) noexcept;
 
 }  // namespace snowid::pg

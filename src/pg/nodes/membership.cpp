@@ -44,7 +44,6 @@ constexpr char kSequence[] = "membership_page";
 constexpr char kTable[] = "membership";
 
 Oid sequence_oid = InvalidOid;
-Oid table_oid = InvalidOid;
 
 Relation open_sequence(LOCKMODE lock) {
   Relation sequence = own_sequence_open(kSequence, lock);
@@ -52,29 +51,9 @@ Relation open_sequence(LOCKMODE lock) {
   return sequence;
 }
 
-Stored* stored_on(Page page) noexcept {
-  return reinterpret_cast<Stored*>(PageGetSpecialPointer(page));
-}
-
-Stored stored_read() {
-  Stored stored{kVersion, {}};
-  Relation sequence = open_sequence(AccessShareLock);
-  if (RelationGetNumberOfBlocks(sequence) > kSecondBlock) {
-    Buffer buffer = ReadBuffer(sequence, kSecondBlock);
-    LockBuffer(buffer, BUFFER_LOCK_SHARE);
-    Page page = BufferGetPage(buffer);
-    // The page may exist and be empty.
-    if (!PageIsNew(page)) stored = *stored_on(page);
-    UnlockReleaseBuffer(buffer);
-  }
-  relation_close(sequence, AccessShareLock);
-  return stored;
-}
-
 // Reads no column of the row.
 bool is_marked() {
   Relation table = own_relation_open(kTable, AccessShareLock);
-  table_oid = RelationGetRelid(table);
   const bool is_found = has_row(table);
   table_close(table, AccessShareLock);
   return is_found;
@@ -107,16 +86,14 @@ void invalidate_in_all_sessions() {
 }  // namespace
 
 Membership membership_read() {
-  const Stored stored = stored_read();
-  if (stored.version != kVersion)
-    ereport(
-        ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-        errmsg("sequence \"%s.%s\" has version %u of its form, and this library knows version %u",
-               kInternalSchemaName, kSequence, stored.version, kVersion),
-        errhint(
-            "Install the version of extension \"%s\" with which it was written, or a later one.",
-            kExtensionName));
-  return stored.member;
+  Membership member{};
+  Relation sequence = open_sequence(AccessShareLock);
+  Buffer buffer = second_page_lock(sequence, BUFFER_LOCK_SHARE);
+  const auto* stored = static_cast<const Stored*>(second_page_read(sequence, buffer, kVersion));
+  if (stored != nullptr) member = stored->member;
+  second_page_unlock(buffer);
+  relation_close(sequence, AccessShareLock);
+  return member;
 }
 
 MemberState state_of(const Membership& member) {
@@ -139,16 +116,13 @@ void membership_write(const Membership& member) {
   assert_has_object_lock(sequence_oid, 0, ExclusiveLock);
   Relation sequence = open_sequence(RowExclusiveLock);
   second_page_extend(sequence);
-  Buffer buffer = ReadBuffer(sequence, kSecondBlock);
-  LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+  Buffer buffer = second_page_lock(sequence, BUFFER_LOCK_EXCLUSIVE);
   GenericXLogState* change = GenericXLogStart(sequence);
-  // A full image: if the page was never logged, recovery has none.
-  Page page = GenericXLogRegisterBuffer(change, buffer, GENERIC_XLOG_FULL_IMAGE);
-  if (PageIsNew(page)) PageInit(page, BLCKSZ, sizeof(Stored));
-  const bool is_change = means_another(stored_on(page)->member, member);
-  *stored_on(page) = {kVersion, member};
+  auto* stored = static_cast<Stored*>(second_page_change(change, buffer, sizeof(Stored)));
+  const bool is_change = means_another(stored->member, member);
+  *stored = {kVersion, member};
   const XLogRecPtr lsn = GenericXLogFinish(change);
-  UnlockReleaseBuffer(buffer);
+  second_page_unlock(buffer);
   // Before the change is durable: at worst a valid number is rejected.
   if (is_change) invalidate_in_all_sessions();
   sequence_make_durable(lsn);
@@ -183,10 +157,6 @@ void membership_row_delete() {
 
 void membership_row_require(const Membership& member) {
   if (!is_marked()) membership_row_store(member);
-}
-
-bool is_membership(Oid relid) noexcept {
-  return relid == InvalidOid || relid == sequence_oid || relid == table_oid;
 }
 
 void report_state(const Membership& member) {

@@ -5,8 +5,7 @@
 //
 // In the order of use: to join, check or leave, join.cpp calls membership_lock(), membership_read()
 // and state_of(), changes the result as the registry answers, and calls membership_write() and
-// membership_row_…(). To issue IDs, node_number.cpp reads it after an invalidation, see
-// is_membership().
+// membership_row_…(). To issue IDs, node_number.cpp reads it again after an invalidation.
 //
 // Shared: the page, guarded by its buffer's content lock. A session changes it under
 // membership_lock(); readers do not wait for this lock.
@@ -114,10 +113,6 @@ void membership_row_delete();
 
 // Inserts the row if it is missing: a join may have been rolled back after the page was stored.
 void membership_row_require(const Membership& member);
-
-// Whether an invalidation of this relation (InvalidOid: of all) may change the result of
-// membership_read(). False before its first call.
-bool is_membership(Oid relid) noexcept;
 
 // Raises: 55000. kNone: the database is not a node.
 [[noreturn]] void report_state(const Membership& member);

@@ -145,14 +145,6 @@ bool node_may_issue(bool fails) {
   return false;
 }
 
-void on_relcache_node_number(Oid relid) {
-  if (relid == InvalidOid || is_citus_group(relid) || is_membership(relid)) default_shard_forget();
-}
-
-void on_syscache_node_number(uint32 hash) {
-  if (hash == 0 || is_citus_change(hash)) default_shard_forget();
-}
-
 void at_eoxact_node_number() {
   if (!ends_with_transaction) return;
   ends_with_transaction = false;

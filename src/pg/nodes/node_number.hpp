@@ -3,7 +3,8 @@
 //
 // In the order of use: for an ID without a shard, ids/issue.hpp calls shard_of_setting(); for the
 // first ID of a database, database/database.hpp calls node_may_issue(). Each session caches the
-// number (ids/issue.hpp) until a callback of this file resets it. Nothing is shared.
+// number (ids/issue.hpp) until a relcache invalidation of any relation, because Citus' tables may be
+// created; sometimes only in a transaction. Nothing is shared.
 #pragma once
 
 #include "pg/postgres.hpp"
@@ -12,9 +13,6 @@ namespace snowid::pg {
 
 void nodes_register();
 
-// hash: of a pg_class row by name, of Citus' table installed or dropped; 0 for all.
-void on_relcache_node_number(Oid relid);
-void on_syscache_node_number(uint32 hash);
 void at_eoxact_node_number();
 
 }  // namespace snowid::pg

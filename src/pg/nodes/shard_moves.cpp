@@ -110,17 +110,9 @@ core::Tick pending_close(Slot* slot, const core::Layout& layout) {
 // Has the commit open a slot above `last`. Raises: 55000 if this transaction has moved the shard.
 void pending_open(Slot* slot, core::Tick last) { push(make_move(slot, false), last); }
 
-// The shard whose row moved_store() is storing, or nullptr.
-const SlotKey* stored_shard = nullptr;
-
-// Whether moved_store() is storing this row. False for a row changed by a superuser's trigger.
-bool is_of_move(const TriggerData* trigger) {
-  if (stored_shard == nullptr || TRIGGER_FIRED_BY_DELETE(trigger->tg_event)) return false;
-  Moved moved;
-  return moved_read(trigger->tg_relation, row_of(trigger), &moved) &&
-         static_cast<uint64>(moved.shard) == stored_shard->shard &&
-         moved.layout == stored_shard->layout;
-}
+// Whether the next row that passes the trigger is moved_store()'s. The trigger resets it, because
+// a superuser's trigger may change other rows.
+bool is_row_of_move = false;
 
 // Closes the shard of a row not inserted by snowid.release_shard(), as of a restore. Returns the
 // row, with an ID above all issued by this server: an older dump's may be lower.
@@ -170,17 +162,10 @@ void moved_store(Relation table, const core::Layout& layout, const Moved* old, M
             " (shard, layout, id, is_open, moved_to, moved_at) VALUES ($1, $2, $3, $4, $5, $6)"
           : "UPDATE ONLY snowid_internal.moved_shards"
             " SET id = $3, is_open = $4, moved_to = $5, moved_at = $6 WHERE ctid = $7";
-  const SlotKey key = slot_key_of(layout, moved.shard);
-  const SlotKey* outer = stored_shard;
-  uint64 count = 0;
-  stored_shard = &key;
-  PG_TRY();
-  {
-    count = own_table_execute(kMovedShards.name, statement, lengthof(types), types, values, nulls);
-  }
-  PG_FINALLY();
-  { stored_shard = outer; }
-  PG_END_TRY();
+  is_row_of_move = true;
+  const uint64 count =
+      own_table_execute(kMovedShards.name, statement, lengthof(types), types, values, nulls);
+  is_row_of_move = false;
   // The row must match the slots, or the shard would be open on this server after a restart.
   Moved stored;
   if (count != 1 || !moved_find(table, layout, moved.shard, &stored) || stored.id != moved.id ||
@@ -235,12 +220,15 @@ void raise_slot(const core::Layout& layout, core::Shard shard, Slot* slot, core:
 
 void at_eoxact_moves(XactEvent event) {
   if (event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT) return;
+  is_row_of_move = false;
   while (moves != nullptr) end_newest(event == XACT_EVENT_COMMIT);
 }
 
 void at_eosubxact_moves(SubXactEvent event, SubTransactionId part, SubTransactionId parent) {
-  if (event == SUBXACT_EVENT_ABORT_SUB)
+  if (event == SUBXACT_EVENT_ABORT_SUB) {
+    is_row_of_move = false;
     while (moves != nullptr && moves->part == part) end_newest(false);
+  }
   if (event == SUBXACT_EVENT_COMMIT_SUB)
     for (Move* move = moves; move != nullptr && move->part == part; move = move->older)
       move->part = parent;
@@ -253,9 +241,11 @@ SNOWID_FUNCTION(snowid_check_move) {
   constexpr char kHint[] = "Use snowid.release_shard() and snowid.accept_shard().";
   const TriggerData* trigger = require_own_trigger(fcinfo, "check_move", kHint);
   // A trigger of the replication worker may itself move a shard.
-  if (IsLogicalWorker() && stored_shard == nullptr) PG_RETURN_DATUM(Datum{0});
+  const bool is_of_move = is_row_of_move;
+  is_row_of_move = false;
+  if (IsLogicalWorker() && !is_of_move) PG_RETURN_DATUM(Datum{0});
   require_as_made(trigger->tg_relation, kMovedShards);
-  if (is_of_move(trigger)) PG_RETURN_POINTER(row_of(trigger));
+  if (is_of_move) PG_RETURN_POINTER(row_of(trigger));
   if (!TRIGGER_FIRED_BY_INSERT(trigger->tg_event))
     ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
             errmsg("cannot update or delete rows of table \"%s.%s\"", kInternalSchemaName,

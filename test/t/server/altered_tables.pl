@@ -103,7 +103,7 @@ my ($row_of_7, undef, @changes) = @{ $stores{$released} };
 foreach my $function (sort keys %body)
 {
     my $when = $function =~ /later/ ? 'AFTER' : 'BEFORE';
-    my $error = $function =~ /other|delete/ ? 'ERROR 0A000' : $refused;
+    my $error = $when eq 'AFTER' ? 'ERROR 0A000' : $refused;
     check_altered($released, "CREATE TRIGGER z $when INSERT OR UPDATE ON %s FOR EACH ROW EXECUTE FUNCTION $function()",
         (map { [ $_->[0], $error ] } $row_of_7, @changes), [ 'SELECT snowid_next(7) > 0', 't' ], @{ $reads{$released} });
 }
