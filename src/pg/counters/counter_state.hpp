@@ -32,7 +32,7 @@ extern "C" {
 
 // The ABI number of the entries, with core::Segment and core::KeySlot: their layout and meaning.
 #ifndef SNOWID_COUNTERS_ABI
-#define SNOWID_COUNTERS_ABI 10
+#define SNOWID_COUNTERS_ABI 11
 #endif
 
 namespace snowid::pg {
@@ -122,11 +122,12 @@ inline constexpr int kKeyPartitions = 16;
 
 // Some of a section's keys, in a cache line of their own.
 struct KeyPartition {
-  LWLock lock;        // shared to issue numbers; exclusive to add, remove or move keys
-  dsa_pointer slots;  // of core::KeySlot; invalid if the capacity is 0: no keys
+  LWLock lock;                   // shared to issue numbers; exclusive to add, remove or move keys
+  dsa_pointer slots;             // of core::KeySlot; invalid if the capacity is 0: no keys
+  std::atomic<uint64_t> issued;  // numbers, since the last reset of statistics
   std::atomic<uint32_t> capacity;
   std::atomic<uint32_t> keys;
-  char apart[64 - 16 - kLockSize];
+  char apart[64 - 24 - kLockSize];
 };
 
 // The fields read for each number come before those that change often.
@@ -147,10 +148,9 @@ struct SharedSection {
   std::atomic<int64_t> floor;       // upper bound on the numbers of keys not in memory
   std::atomic<uint32_t> room;       // keys allowed, as counted by the quota
   std::atomic<int64_t> refused_us;  // last time without memory for a key, Unix microseconds, or 0
-  // Statistics. Sessions add to `given` at the end of their transactions.
-  std::atomic<uint64_t> given;
   std::atomic<uint64_t> keys;
   std::atomic<uint64_t> evictions;
+  char apart[8];
   KeyPartition partitions[kKeyPartitions];  // by core::hash_of_key()
 };
 

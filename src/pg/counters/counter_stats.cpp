@@ -127,7 +127,9 @@ void put_segment(ReturnSetInfo* result, const SharedSegment* segment) {
 
 void put_section(ReturnSetInfo* result, const SharedSection* section) {
   Row row("section", section->key.relid, section->known, section->refills);
-  row.set(kGiven, number(section->given));
+  uint64 issued = 0;
+  for (const KeyPartition& partition : section->partitions) issued += load_count(partition.issued);
+  row.set(kGiven, number(issued));
   row.set(kBlockSize, number(section->increment));
   row.set(kBlocks, number(section->increments));
   row.set(kKeys, number(section->keys));
@@ -149,7 +151,8 @@ void reset_segment(SharedSegment* segment) {
 }
 
 void reset_section(SharedSection* section) {
-  section->given.store(0, std::memory_order_relaxed);
+  for (KeyPartition& partition : section->partitions)
+    partition.issued.store(0, std::memory_order_relaxed);
   section->evictions.store(0, std::memory_order_relaxed);
   reset_refills(&section->refills);
 }
@@ -169,7 +172,6 @@ void for_each(SharedTable* table, const Look& look) {
 SNOWID_FUNCTION(snowid_counter_statistics) {
   InitMaterializedSRF(fcinfo, 0);
   auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
-  counter_flush_counts();
   for_each<SharedSegment>(&segments, [&](auto* segment) { put_segment(result, segment); });
   for_each<SharedSection>(&sections, [&](auto* section) { put_section(result, section); });
   PG_RETURN_NULL();
@@ -178,7 +180,6 @@ SNOWID_FUNCTION(snowid_counter_statistics) {
 // snowid.reset_stats() → void: also resets the counts of IDs.
 SNOWID_FUNCTION(snowid_reset_stats) {
   reset_id_stats();
-  counter_flush_counts();
   for_each<SharedSegment>(&segments, reset_segment);
   for_each<SharedSection>(&sections, reset_section);
   PG_RETURN_VOID();

@@ -83,13 +83,15 @@ uint32 room_of(const SharedSection* section) noexcept {
 }
 
 // Issues a key's next number, one above its last. Returns false, with nothing changed, if it would
-// exceed the limit. Requires: the key's partition is locked.
-bool draw(SharedSection* section, core::KeySlot* key, int64* number) noexcept {
+// exceed the limit. Requires: the key's partition is locked. Its cache line is this processor's.
+bool draw(SharedSection* section, KeyPartition* partition, core::KeySlot* key,
+          int64* number) noexcept {
   const int64 limit = section->limit.load(std::memory_order_relaxed);
   int64 last = key->last.load(std::memory_order_relaxed);
   do {
     if (last >= limit) return false;
   } while (!key->last.compare_exchange_weak(last, last + 1, std::memory_order_relaxed));
+  partition->issued.fetch_add(1, std::memory_order_relaxed);
   const uint32 room = room_of(section);
   core::note_use(&section->uses, key, room - room / 2);
   *number = last + 1;
@@ -127,10 +129,9 @@ void allocate_slots(NewSlots* made) {
 }
 
 // Allocates slots. Returns false if memory is exhausted, or was within the last second. Requires:
-// no LWLock held. Raises: 53200 or 53100 if memory is exhausted for the first slots of a partition,
-// or in a parallel query, in which PostgreSQL up to 16 allows no subtransactions.
+// no LWLock held. Raises: 53200 or 53100 if memory is exhausted for the first slots of a partition.
 bool allocate(SharedSection* section, NewSlots* made) {
-  if (made->capacity == kFirstCapacity || IsInParallelMode()) {
+  if (made->capacity == kFirstCapacity) {
     allocate_slots(made);
     return true;
   }
@@ -268,7 +269,7 @@ bool add_key(SharedSection* section, const Key& key, int64* number) {
     partition->keys.fetch_add(1, std::memory_order_relaxed);
     section->keys.fetch_add(1, std::memory_order_relaxed);
   }
-  const bool is_drawn = draw(section, slot, number);
+  const bool is_drawn = draw(section, partition, slot, number);
   LWLockRelease(&partition->lock);
   return is_drawn;
 }
@@ -277,7 +278,7 @@ bool add_key(SharedSection* section, const Key& key, int64* number) {
 bool next_of_key(SharedSection* section, int64 value, int64* number) {
   const Key key = lock_key(section, value);
   const bool is_known = likely(key.slot != nullptr);
-  const bool is_drawn = is_known && draw(section, key.slot, number);
+  const bool is_drawn = is_known && draw(section, key.partition, key.slot, number);
   LWLockRelease(&key.partition->lock);
   return is_known ? is_drawn : add_key(section, key, number);
 }
@@ -381,11 +382,6 @@ int64 section_next(Oid relid, int64 key) {
       continue;
     }
     if (likely(next_of_key(section, key, &number))) {
-      // After a failed allocation, the end of its subtransaction has unpinned the page.
-      if (likely(counter->is_pinned))
-        counter->drawn++;
-      else
-        section->given.fetch_add(1, std::memory_order_relaxed);
       // One session raises the limit early, to keep others from waiting.
       if (unlikely(number >= section->alert.load(std::memory_order_relaxed)) &&
           !is_being_refilled(section->refill))

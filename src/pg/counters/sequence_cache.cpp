@@ -224,20 +224,15 @@ bool is_served(Counter* counter, uint64 size, Urgency urgency) {
 // false if another session has it; with kMust after a wait, unless the remote server is down.
 bool begin_refill(Counter* counter, Urgency urgency, RemoteSource* source) {
   RefillRight* right = &counter->segment->refill;
-  const bool is_down = is_unreachable_source(counter);
-  if (urgency == Urgency::kEarly) {
-    if (is_being_refilled(*right) || is_retry_too_early(counter)) return false;
-  } else if (is_being_refilled(*right) && !is_down) {
-    refill_wait(right);
+  if (urgency == Urgency::kEarly && (is_being_refilled(*right) || is_retry_too_early(counter)))
     return false;
-  }
   // Before, because it may wait for the table. The sequence's lock protects its source.
   *source = source_find(counter->relid);
-  const bool is_refused = urgency == Urgency::kMust && is_down && source->server != nullptr;
-  if (is_refused && is_retry_too_early(counter)) source_report_down(*source, nullptr);
-  if (refill_begin(right)) return true;
-  if (is_refused) source_report_down(*source, nullptr);
-  if (urgency == Urgency::kMust) refill_wait(right);
+  const bool is_down = source->server != nullptr && is_unreachable_source(counter);
+  if (!(is_down && is_retry_too_early(counter)) && refill_begin(right)) return true;
+  if (urgency == Urgency::kEarly) return false;
+  if (is_down) source_report_down(*source, nullptr);
+  refill_wait(right);
   return false;
 }
 

@@ -32,7 +32,6 @@ uint32 pinned_count = 0;
 
 // Forgets the pins, released by a failed transaction.
 void forget_pins() noexcept {
-  counter_flush_counts();
   while (pinned_count > 0) pinned[--pinned_count]->is_pinned = false;
 }
 
@@ -135,15 +134,6 @@ void pin_page(Counter* counter) {
 
 }  // namespace
 
-void counter_flush_counts() noexcept {
-  // Numbers are counted here only while the page is pinned.
-  for (uint32 i = 0; i < pinned_count; i++) {
-    if (pinned[i]->drawn == 0) continue;
-    pinned[i]->section->given.fetch_add(pinned[i]->drawn, std::memory_order_relaxed);
-    pinned[i]->drawn = 0;
-  }
-}
-
 // Before a commit, or the transaction's resource owner would warn of a leak.
 void at_eoxact_counters(XactEvent event) {
   switch (event) {
@@ -187,7 +177,6 @@ void on_relcache_counters(Oid relid) {
 void at_exit_counters() {
   ConditionVariableCancelSleep();
   end_refill();
-  counter_flush_counts();
   let_go_of_entries(Which::kAll);
 }
 

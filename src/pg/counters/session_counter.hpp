@@ -33,15 +33,10 @@ struct Counter {
   bool is_pinned;                // whether this transaction has its page pinned
   FileLocator file;
   Buffer buffer;  // the last buffer of its page, or InvalidBuffer
-  uint64 drawn;   // numbers of the section not yet counted in its entry
   // Shared entries, with this session counted as a user; nullptr if not used as such.
   SharedSegment* segment;
   SharedSection* section;
 };
-
-// Adds the numbers issued by this session to the counts of the sections' entries. The end of the
-// transaction calls it, because a shared write for each number would be slower.
-void counter_flush_counts() noexcept;
 
 // Opens a sequence's counter, and locks the sequence for this transaction. rights: the user needs
 // one of them. Raises: 42P01 if there is no such relation; 42809 if it is not a sequence, or one of
