@@ -1,5 +1,5 @@
-// The table of remote sequences, its trigger, and the failures. A row stores the OIDs of its names
-// at the time it was written: a role or server that takes over such a name gains no rights.
+// The table of remote sequences, and the failures. Triggers (remote_source.sql) store the OIDs of a
+// row's names when it is written: a role or server that takes over such a name gains no rights.
 #include "pg/counters/remote_source.hpp"
 
 #include "core/known.hpp"
@@ -19,7 +19,6 @@ extern "C" {
 #include "access/table.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
-#include "commands/trigger.h"
 #include "executor/spi.h"
 #include "foreign/foreign.h"
 #include "replication/logicalworker.h"
@@ -52,42 +51,6 @@ constexpr OwnTable kSources = {.name = kSourcesTable,
                                .columns = kColumns,
                                .own_type_length = sizeof(Oid),
                                .nullable = 0};
-
-// nullptr for null.
-char* text_column(Relation table, HeapTuple row, Column column) {
-  bool is_null;
-  const Datum value = heap_getattr(row, column, RelationGetDescr(table), &is_null);
-  return is_null ? nullptr : TextDatumGetCString(value);
-}
-
-// InvalidOid for null.
-Oid oid_column(Relation table, HeapTuple row, Column column) {
-  bool is_null;
-  const Datum value = heap_getattr(row, column, RelationGetDescr(table), &is_null);
-  return is_null ? InvalidOid : DatumGetObjectId(value);
-}
-
-// The row with the current OIDs of its names. Sets the owner, except for a superuser, because a
-// dump names it. Raises, for other users: 42501 for another's sequence; 42809 if it is none.
-HeapTuple resolved(Relation table, HeapTuple row) {
-  const Oid relid = oid_column(table, row, kSequence);
-  const bool is_trusted = superuser();
-  if (!is_trusted) require_own_sequence(relid);
-  const char* server = text_column(table, row, kServer);
-  char* owner = text_column(table, row, kOwner);
-  if ((!is_trusted || owner == nullptr) && get_rel_relkind(relid) == RELKIND_SEQUENCE)
-    owner = GetUserNameFromId(relation_owner(relid), false);
-
-  Datum values[3] = {Datum{0}, Datum{0}, Datum{0}};
-  bool nulls[3] = {owner == nullptr, false, false};
-  int columns[3] = {kOwner, kServerOid, kOwnerOid};
-  if (owner != nullptr) {
-    values[0] = CStringGetTextDatum(owner);
-    values[2] = ObjectIdGetDatum(get_role_oid(owner, true));
-  }
-  if (server != nullptr) values[1] = ObjectIdGetDatum(get_foreign_server_oid(server, true));
-  return heap_modify_tuple_by_cols(row, RelationGetDescr(table), 3, columns, values, nulls);
-}
 
 // Whether the last attempt failed. False if another source was attached since.
 bool has_failed(const Counter* counter) noexcept {
@@ -160,12 +123,16 @@ RemoteSource source_find(Oid relid) {
   HeapTuple row = systable_getnext(scan);
   if (HeapTupleIsValid(row)) {
     require_no_null(table, kSources, row);
+    const auto column = [table, row](Column number) {
+      bool is_null;
+      return heap_getattr(row, number, RelationGetDescr(table), &is_null);
+    };
     source = {relid,
-              oid_column(table, row, kOwnerOid),
-              oid_column(table, row, kServerOid),
-              text_column(table, row, kServer),
-              text_column(table, row, kRemote),
-              text_column(table, row, kIdentity)};
+              DatumGetObjectId(column(kOwnerOid)),
+              DatumGetObjectId(column(kServerOid)),
+              TextDatumGetCString(column(kServer)),
+              TextDatumGetCString(column(kRemote)),
+              TextDatumGetCString(column(kIdentity))};
     ForeignServer* server = GetForeignServerExtended(source.server_oid, FSV_MISSING_OK);
     if (server != nullptr && (strcmp(server->servername, source.server) == 0 ||
                               !OidIsValid(get_foreign_server_oid(source.server, true))))
@@ -214,17 +181,6 @@ bool is_retry_too_early(const Counter* counter) noexcept {
 
 bool is_unreachable_source(const Counter* counter) noexcept {
   return has_failed(counter) && counter->segment->source.is_down.load();
-}
-
-// The trigger on snowid_internal.segment_sources. Only its owner may name a sequence's source,
-// because refills have the owner's rights. Rows of logical replication are skipped.
-SNOWID_FUNCTION(snowid_segment_check_source) {
-  const TriggerData* trigger =
-      require_own_trigger(fcinfo, "check_source", "Use snowid_segment_detach() for each sequence.");
-  if (IsLogicalWorker()) PG_RETURN_DATUM(Datum{0});
-  if (TRIGGER_FIRED_BY_DELETE(trigger->tg_event)) PG_RETURN_POINTER(trigger->tg_trigtuple);
-  require_as_made(trigger->tg_relation, kSources);
-  PG_RETURN_POINTER(resolved(trigger->tg_relation, row_of(trigger)));
 }
 
 // Input of snowid_internal.sequence_name: regclass's, but accepts unknown names from logical

@@ -78,20 +78,44 @@ COMMENT ON COLUMN snowid.segment_sources.owner IS 'owner of the local sequence w
 COMMENT ON COLUMN snowid.segment_sources.source_identity IS 'identity of the remote sequence when attached';
 COMMENT ON COLUMN snowid.segment_sources.last_allocated IS 'last number allocated to the sequence';
 
-CREATE FUNCTION snowid_internal.check_source() RETURNS pg_catalog.trigger
-  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_segment_check_source';
-COMMENT ON FUNCTION snowid_internal.check_source() IS
-  'Rejects a source added by a role other than the sequence''s owner, and ignores replicated rows.';
+CREATE FUNCTION snowid_internal.keep_own_rows() RETURNS pg_catalog.trigger
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_keep_own_rows';
+COMMENT ON FUNCTION snowid_internal.keep_own_rows() IS 'Ignores rows added or deleted by logical replication.';
 
-CREATE TRIGGER check_source BEFORE INSERT OR UPDATE OR DELETE ON snowid_internal.segment_sources
-  FOR EACH ROW EXECUTE FUNCTION snowid_internal.check_source();
-COMMENT ON TRIGGER check_source ON snowid_internal.segment_sources IS
-  'Rejects a source added by a role other than the sequence''s owner, and ignores replicated rows.';
+-- A superuser may name another owner, as a dump does. The owner is checked, because refills have its rights.
+CREATE FUNCTION snowid_internal.resolve_source() RETURNS pg_catalog.trigger
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  owner oid := (SELECT c.relowner FROM pg_class AS c WHERE c.oid = NEW.seq::oid AND c.relkind = 'S');
+BEGIN
+  IF NOT (SELECT r.rolsuper FROM pg_roles AS r WHERE r.rolname = current_user) THEN
+    NEW.owner := NULL;
+    IF owner IS NULL OR NOT pg_has_role(owner, 'USAGE') THEN
+      RAISE 'must be owner of sequence %', NEW.seq USING ERRCODE = 'insufficient_privilege';
+    END IF;
+  END IF;
+  NEW.owner := coalesce(NEW.owner, (SELECT r.rolname FROM pg_roles AS r WHERE r.oid = owner));
+  NEW.owner_oid := coalesce((SELECT r.oid FROM pg_roles AS r WHERE r.rolname = NEW.owner), 0);
+  NEW.server_oid := coalesce((SELECT s.oid FROM pg_foreign_server AS s WHERE s.srvname = NEW.server), 0);
+  RETURN NEW;
+END $$;
+COMMENT ON FUNCTION snowid_internal.resolve_source() IS
+  'Rejects a source added by a role other than the sequence''s owner, and stores the OIDs of names.';
+
+-- In the order of their names.
+CREATE TRIGGER keep_own_rows BEFORE INSERT OR UPDATE OR DELETE ON snowid_internal.segment_sources
+  FOR EACH ROW EXECUTE FUNCTION snowid_internal.keep_own_rows();
+COMMENT ON TRIGGER keep_own_rows ON snowid_internal.segment_sources IS 'Ignores rows of another server.';
+CREATE TRIGGER resolve_source BEFORE INSERT OR UPDATE ON snowid_internal.segment_sources
+  FOR EACH ROW EXECUTE FUNCTION snowid_internal.resolve_source();
+COMMENT ON TRIGGER resolve_source ON snowid_internal.segment_sources IS
+  'Rejects a source added by a role other than the sequence''s owner, and stores the OIDs of names.';
 CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON snowid_internal.segment_sources
-  FOR EACH STATEMENT EXECUTE FUNCTION snowid_internal.check_source();
+  FOR EACH STATEMENT EXECUTE FUNCTION snowid_internal.keep_own_rows();
 COMMENT ON TRIGGER refuse_truncate ON snowid_internal.segment_sources IS 'Rejects TRUNCATE, also by logical replication.';
 -- Also for logical replication, whose rows describe another server's sequences.
-ALTER TABLE snowid_internal.segment_sources ENABLE ALWAYS TRIGGER check_source;
+ALTER TABLE snowid_internal.segment_sources ENABLE ALWAYS TRIGGER keep_own_rows;
+ALTER TABLE snowid_internal.segment_sources ENABLE ALWAYS TRIGGER resolve_source;
 ALTER TABLE snowid_internal.segment_sources ENABLE ALWAYS TRIGGER refuse_truncate;
 -- Without dropped sequences: after a restore their OIDs may be those of others.
 SELECT pg_catalog.pg_extension_config_dump('snowid_internal.segment_sources'::pg_catalog.regclass,

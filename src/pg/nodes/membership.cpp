@@ -209,26 +209,12 @@ void report_state(const Membership& member) {
   elog(ERROR, "unexpected state %d", static_cast<int>(state));
 }
 
-// Raises: 55000 if a registry's table is not as created: after a crash it could have lost numbers.
-SNOWID_FUNCTION(snowid_require_registry) {
-  static constexpr Oid kNodes[] = {INT8OID,        UUIDOID,        TEXTOID, TEXTOID, INT8OID,
-                                   INT8OID,        INT8OID,        INT8OID, INT8OID, INT8OID,
-                                   INT8OID,        TIMESTAMPTZOID, TEXTOID, XID8OID, TIMESTAMPTZOID,
-                                   TIMESTAMPTZOID, TIMESTAMPTZOID};
-  static constexpr Oid kIdentities[] = {TEXTOID, INT8OID};
-  static constexpr OwnTable kTables[] = {
-      {"nodes", kNodes, lengthof(kNodes), 0, 0},
-      {"registry_identities", kIdentities, lengthof(kIdentities), 0, 0}};
-  for (const OwnTable& table : kTables)
-    relation_close(own_table_open(table, AccessShareLock), AccessShareLock);
-  PG_RETURN_VOID();
-}
-
-// The trigger on the tables of nodes and of the registry. Rows of logical replication are another
-// server's, and skipped. A restored row of snowid_internal.membership takes effect at the commit.
+// The trigger on the tables of nodes, the registry, and remote sequences. Rows of logical
+// replication are another server's, and skipped. A restored row of snowid_internal.membership takes
+// effect at the commit.
 SNOWID_FUNCTION(snowid_keep_own_rows) {
   const TriggerData* trigger = require_own_trigger(
-      fcinfo, "keep_own_rows", "Use the functions of schema \"snowid\" instead.");
+      fcinfo, "keep_own_rows", "Use the functions of extension \"snowid\" instead.");
   if (IsLogicalWorker()) PG_RETURN_DATUM(Datum{0});
   if (strcmp(RelationGetRelationName(trigger->tg_relation), kTable) == 0) {
     shared_number_change_with_transaction();

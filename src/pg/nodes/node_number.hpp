@@ -3,8 +3,8 @@
 //
 // In the order of use: for an ID without a shard, ids/issue.hpp calls shard_of_setting(); for the
 // first ID of a database, database/database.hpp calls node_may_issue(). Each session caches the
-// number (ids/issue.hpp) until a relcache invalidation of any relation, because Citus' tables may be
-// created; sometimes only in a transaction. Nothing is shared.
+// number (ids/issue.hpp) until a relcache invalidation of any relation, because Citus' tables may
+// be created; sometimes only in a transaction. Nothing is shared.
 #pragma once
 
 #include "pg/postgres.hpp"

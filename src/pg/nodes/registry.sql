@@ -63,10 +63,6 @@ COMMENT ON CONSTRAINT registry_identities_max_node_number_check ON snowid_intern
 SELECT pg_catalog.pg_extension_config_dump('snowid_internal.nodes'::pg_catalog.regclass, ''::pg_catalog.text);
 SELECT pg_catalog.pg_extension_config_dump('snowid_internal.registry_identities'::pg_catalog.regclass, ''::pg_catalog.text);
 
-CREATE FUNCTION snowid_internal.keep_own_rows() RETURNS pg_catalog.trigger
-  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_keep_own_rows';
-COMMENT ON FUNCTION snowid_internal.keep_own_rows() IS 'Ignores rows added or deleted by logical replication.';
-
 CREATE TRIGGER keep_own_rows BEFORE INSERT OR UPDATE OR DELETE ON snowid_internal.nodes
   FOR EACH ROW EXECUTE FUNCTION snowid_internal.keep_own_rows();
 COMMENT ON TRIGGER keep_own_rows ON snowid_internal.nodes IS 'Ignores rows of another registry.';
@@ -127,9 +123,19 @@ CREATE FUNCTION snowid_internal.keep_extension() RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_keep_extension';
 COMMENT ON FUNCTION snowid_internal.keep_extension() IS 'Locks the extension against DROP until the transaction ends.';
 
+-- A crash would empty an unlogged table: the registry would assign its numbers again.
 CREATE FUNCTION snowid_internal.require_registry() RETURNS pg_catalog.void
-  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_require_registry';
-COMMENT ON FUNCTION snowid_internal.require_registry() IS 'Raises an error if tables of the registry were altered.';
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  unlogged CONSTANT regclass := (SELECT min(c.oid) FROM pg_class AS c WHERE c.relpersistence <> 'p'
+    AND c.oid IN ('snowid_internal.nodes'::regclass, 'snowid_internal.registry_identities'::regclass));
+BEGIN
+  IF unlogged IS NOT NULL THEN
+    RAISE 'table "%" was altered', unlogged USING ERRCODE = 'object_not_in_prerequisite_state',
+      DETAIL = 'It is unlogged.', HINT = format('Use ALTER TABLE %s SET LOGGED.', unlogged);
+  END IF;
+END $$;
+COMMENT ON FUNCTION snowid_internal.require_registry() IS 'Raises an error if tables of the registry are unlogged.';
 
 -- A superuser's trigger or rule may have stored another row, or none.
 CREATE FUNCTION snowid_internal.require_stored(is_stored boolean) RETURNS pg_catalog.void

@@ -26,7 +26,7 @@ foreach my $case (
     [ 'postgres', q(SELECT snowid_segment_attach('orders', 'central', 'missing')), '42P01', qr/relation "missing" does not exist/ ],
     [ 'postgres', $slow, '55000', qr/server "slow" has no "connect_timeout".*HINT:  Use ALTER SERVER slow OPTIONS \(ADD connect_timeout '2'\)/s ],
     [ 'postgres', "ALTER SERVER slow OPTIONS (ADD connect_timeout '0'); $slow", '55000', qr/HINT:  Use ALTER SERVER slow OPTIONS \(SET connect_timeout '2'\)/ ],
-    [ 'bob', q(INSERT INTO snowid_internal.segment_sources VALUES ('no_seq', 'central', 'x')), '42809', qr/no_seq/ ],
+    [ 'bob', q(INSERT INTO snowid_internal.segment_sources VALUES ('no_seq', 'central', 'x', 'y')), '42501', qr/no_seq/ ],
     [ 'bob', q(INSERT INTO snowid_internal.segment_sources VALUES ('orders', 'central', 'x', 'y')), '42501', qr/orders/ ])
 {
     my ($role, $sql, $sqlstate, $message) = @$case;

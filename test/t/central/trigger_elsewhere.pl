@@ -1,14 +1,14 @@
-# The trigger function of the table of sources, put on any other table or in any other way, gets an error and reads nothing that is not there.
+# The trigger function of tables that describe this server, put on any other table or in any other way, gets an error and reads nothing that is not there.
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 
 my $node = ready_server('trigger', sql => 'CREATE ROLE mallory; GRANT CREATE ON SCHEMA public TO mallory');
 my $session = open_session($node);
-my $function = 'EXECUTE FUNCTION snowid_internal.check_source()';
+my $function = 'EXECUTE FUNCTION snowid_internal.keep_own_rows()';
 is(ask($session, "SET ROLE mallory; CREATE TEMP TABLE own (a oid); CREATE TRIGGER x BEFORE TRUNCATE ON own $function"), 'ERROR 42501', 'not for everyone');
-is(ask($session, 'SELECT snowid_internal.check_source()'), 'ERROR 42501', 'nor to call');
-is(ask($session, 'RESET ROLE; SELECT snowid_internal.check_source()'), 'ERROR 39P01', 'not without a trigger');
+is(ask($session, 'SELECT snowid_internal.keep_own_rows()'), 'ERROR 42501', 'nor to call');
+is(ask($session, 'RESET ROLE; SELECT snowid_internal.keep_own_rows()'), 'ERROR 39P01', 'not without a trigger');
 my %do = (INSERT => 'INSERT INTO t DEFAULT VALUES', UPDATE => 'UPDATE t SET d = 1', DELETE => 'DELETE FROM t', TRUNCATE => 'TRUNCATE t');
 my @wrong;
 foreach my $columns ('()', '(a oid)', '(a text)', '(a oid, b text)', '(a oid, b text, c text)',

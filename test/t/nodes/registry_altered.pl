@@ -10,20 +10,19 @@ is(join_as($registry, 'a', 'a'), '1', 'a node');
 my $admin = open_session($registry);
 my @asks = (request('claim'), request('exchange', node_number => 1), 'SELECT snowid.retire_node(1)', 'SELECT snowid.recover_registry(5)');
 
-# Alters a table in a transaction that is rolled back; each of what reads it is refused, and works when what the hint says is done.
+# Alters a table in a transaction that is rolled back. What reads a table that a crash would empty is refused, and works when what the
+# hint says is done; a column more does no harm.
 foreach my $table ('nodes', 'registry_identities')
 {
-    foreach my $alteration ('SET UNLOGGED', 'ADD COLUMN more text')
+    foreach my $asks (@asks)
     {
-        foreach my $asks (@asks)
-        {
-            my $name = "$table $alteration: $asks";
-            ask($admin, "BEGIN; ALTER TABLE snowid_internal.$table $alteration; SAVEPOINT altered");
-            is(ask($admin, $asks), 'ERROR 55000', "$name: refused");
-            my ($hint) = $admin->{err} =~ /table "snowid_internal\.$table" was altered\nDETAIL:  .+\.\nHINT:  Use (.+)\.$/m;
-            unlike(ask($admin, 'ROLLBACK TO altered; ' . ($hint // 'none') . "; $asks"), qr/ERROR/, "$name: after what the hint says");
-            ask($admin, 'ROLLBACK');
-        }
+        my $name = "$table unlogged: $asks";
+        ask($admin, "BEGIN; ALTER TABLE snowid_internal.$table SET UNLOGGED; SAVEPOINT altered");
+        is(ask($admin, $asks), 'ERROR 55000', "$name: refused");
+        my ($hint) = $admin->{err} =~ /table "snowid_internal\.$table" was altered\nDETAIL:  .+\.\nHINT:  Use (.+)\.$/m;
+        unlike(ask($admin, 'ROLLBACK TO altered; ' . ($hint // 'none') . "; $asks"), qr/ERROR/, "$name: after what the hint says");
+        unlike(ask($admin, "ROLLBACK; BEGIN; ALTER TABLE snowid_internal.$table ADD COLUMN more text; $asks"), qr/ERROR/, "$table with a column more: $asks");
+        ask($admin, 'ROLLBACK');
     }
 }
 close_session($admin);

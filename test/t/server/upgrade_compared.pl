@@ -53,14 +53,14 @@ like($fresh, qr/^\Q$_\E/m, "described: $_")
   'function public.snowid_next(): depends (e) on extension snowid', 'dumped: snowid_internal.ceiling where ', 'schema snowid: nspacl = =U/postgres',
   'table snowid_internal.nodes: columns = node_number, claim, ', 'view snowid.node_status: definition = ', 'extension snowid: extversion = ',
   'trigger keep_own_rows on snowid_internal.nodes: tgenabled = A', 'sequence snowid_internal.ceiling: seqmax = 253402300799999',
-  'function snowid_internal.check_source(): initial rights = e postgres=X/postgres';
+  'function snowid_internal.check_move(): initial rights = e postgres=X/postgres';
 
 # What was changed, by SQL at the end of the script; what all differences are about; what is told.
 my $next = 'function public[.]snowid_next\(\)';
 my @changed = (
     [ 'a comment', 'COMMENT ON FUNCTION @extschema@.snowid_next() IS $$another$$', $next, 'comment = another' ],
     [ q(a column's comment), 'COMMENT ON COLUMN snowid_internal.nodes.token IS $$another$$', 'table column snowid_internal.nodes.token', 'comment = another' ],
-    [ 'a right too many', 'GRANT EXECUTE ON FUNCTION snowid_internal.check_source() TO PUBLIC', 'check_source', 'proacl = =X/postgres' ],
+    [ 'a right too many', 'GRANT EXECUTE ON FUNCTION snowid_internal.check_move() TO PUBLIC', 'check_move', 'proacl = =X/postgres' ],
     [ 'volatility', 'ALTER FUNCTION @extschema@.snowid_next() STABLE', $next, 'provolatile = s' ],
     [ q(an argument's default), 'CREATE OR REPLACE FUNCTION @extschema@.snowid_currval(shard bigint, layout @extschema@.snowid_layout'
           . q{ DEFAULT 'twitter') RETURNS bigint VOLATILE STRICT PARALLEL RESTRICTED LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_currval'},
@@ -78,8 +78,8 @@ my @changed = (
     [ 'no index', 'ALTER TABLE snowid_internal.nodes DROP CONSTRAINT nodes_claim_key', 'nodes', '^- index snowid_internal.nodes_claim_key exists' ],
     [ 'a trigger that replication passes by', 'ALTER TABLE snowid_internal.nodes ENABLE TRIGGER refuse_truncate', 'refuse_truncate', 'tgenabled = O' ],
     [ q(a trigger's function), 'CREATE OR REPLACE TRIGGER refuse_truncate BEFORE TRUNCATE ON snowid_internal.nodes FOR EACH STATEMENT'
-          . ' EXECUTE FUNCTION snowid_internal.check_source(); ALTER TABLE snowid_internal.nodes ENABLE ALWAYS TRIGGER refuse_truncate', 'refuse_truncate',
-        'definition = .*check_source' ],
+          . ' EXECUTE FUNCTION snowid_internal.check_move(); ALTER TABLE snowid_internal.nodes ENABLE ALWAYS TRIGGER refuse_truncate', 'refuse_truncate',
+        'definition = .*check_move' ],
     [ 'a view', 'CREATE OR REPLACE VIEW snowid.node_status AS SELECT node_number, source, node_name, registry, checked, problem FROM snowid.get_node_status() WHERE true',
         'snowid[.]node_status', 'definition = .*WHERE true' ],
     [ 'a sequence', 'ALTER SEQUENCE snowid_internal.ceiling CACHE 2', 'snowid_internal[.]ceiling', 'seqcache = 2' ],
