@@ -2,6 +2,7 @@
 // the server changes the client's encoding. Because closing the connection ends such a wait, a
 // timer shuts its sockets down when the caller is interrupted. The same timer limits the wait for a
 // server: some versions of dblink ignore connect_timeout, and all of them ignore it once connected.
+// dblink's own error is then replaced.
 #include "pg/remote.hpp"
 
 #include "pg/catalog_table.hpp"
@@ -41,10 +42,9 @@ instr_time started;
 int64 patience_us = 0;
 volatile bool has_given_up = false;
 
-// Which descriptors, 0 to `descriptors` - 1, are not dblink's. `descriptors` is 0 unless dblink
-// connects.
+// Which descriptors, 0 to `descriptors` - 1, are not dblink's.
 bool* was_socket = nullptr;
-volatile int descriptors = 0;
+int descriptors = 0;
 
 bool is_socket(int descriptor) noexcept {
   int type;
@@ -54,19 +54,24 @@ bool is_socket(int descriptor) noexcept {
 
 // The timer's handler: calls only async-signal-safe functions.
 void look_at_statement() {
-  // If a cancel is already pending, that one is reported.
-  if (!has_given_up && !QueryCancelPending && elapsed_us(started) >= patience_us) {
-    has_given_up = true;
-    InterruptPending = true;
-    QueryCancelPending = true;
-    SetLatch(MyLatch);
-  }
-  if (!QueryCancelPending && !ProcDiePending) return;
+  if (elapsed_us(started) >= patience_us) has_given_up = true;
+  if (!has_given_up && !QueryCancelPending && !ProcDiePending) return;
   for (int i = 0; i < descriptors; i++)
     if (!was_socket[i] && is_socket(i)) shutdown(i, SHUT_RDWR);
 }
 
+// Each socket opened from now on is dblink's. Its descriptor is less than the number of open files:
+// those bounded by fd.c, plus a third as many known to it.
+void note_sockets() {
+  const int files = atoi(GetConfigOption("max_files_per_process", false, false));
+  descriptors = 2 * std::min(files, 100000) + 100;
+  if (was_socket == nullptr)
+    was_socket = static_cast<bool*>(MemoryContextAlloc(TopMemoryContext, descriptors));
+  for (int i = 0; i < descriptors; i++) was_socket[i] = is_socket(i);
+}
+
 void start_timer(int seconds) {
+  note_sockets();
   if (timer == MAX_TIMEOUTS) timer = RegisterTimeout(USER_TIMEOUT, look_at_statement);
   INSTR_TIME_SET_CURRENT(started);
   patience_us = seconds * USECS_PER_SEC;
@@ -75,21 +80,7 @@ void start_timer(int seconds) {
                        kEveryMs);
 }
 
-void stop_timer() noexcept {
-  disable_timeout(timer, false);
-  descriptors = 0;
-}
-
-// Each new socket is dblink's. Its descriptor is less than the number of open files: those bounded
-// by fd.c, plus a third as many known to it.
-void note_sockets() {
-  const int files = atoi(GetConfigOption("max_files_per_process", false, false));
-  const int most = 2 * std::min(files, 100000) + 100;
-  if (was_socket == nullptr)
-    was_socket = static_cast<bool*>(MemoryContextAlloc(TopMemoryContext, most));
-  for (int i = 0; i < most; i++) was_socket[i] = is_socket(i);
-  descriptors = most;
-}
+void stop_timer() noexcept { disable_timeout(timer, false); }
 
 // Whether a statement with text parameters returns a number other than 0. Requires: SPI_connect().
 bool execute_with_texts(const char* statement, const char* first, const char* second = nullptr) {
@@ -146,12 +137,8 @@ void ask_over_dblink(Connection* connection, const char* text, int columns) {
   const char* schema = dblink_schema();
   const char* name = connection->name;
   connection->may_be_there = true;
-  note_sockets();
   execute_with_texts(psprintf("SELECT %s.dblink_connect($1, $2)", schema), name,
                      connection->server);
-  descriptors = 0;
-  // After an interrupt, the timer has closed the connection.
-  CHECK_FOR_INTERRUPTS();
   if (!execute_with_texts(psprintf("SELECT %s.dblink_send_query($1, $2)", schema), name, text))
     ereport(ERROR, errcode(ERRCODE_CONNECTION_FAILURE),
             errmsg("could not send a query to server \"%s\"", connection->server));
@@ -191,7 +178,7 @@ ErrorData* try_as_role(Oid role, Step step) {
 
 // Whether this query was canceled. dblink reports the same SQLSTATE if the other server's was.
 bool is_cancelled_here(const ErrorData* error) noexcept {
-  return error != nullptr && error->sqlerrcode == ERRCODE_QUERY_CANCELED &&
+  return error->sqlerrcode == ERRCODE_QUERY_CANCELED &&
          (error->filename == nullptr || strcmp(error->filename, "dblink.c") != 0);
 }
 
@@ -293,10 +280,6 @@ ErrorData* remote_run(Oid oid, Oid role, const char* text, int columns, Step rea
   { stop_timer(); }
   PG_END_TRY();
   ErrorData* error = tried;
-  const bool is_cancelled = is_cancelled_here(error);
-  // An answer at the same moment prevents the error. Another cancel is then lost.
-  if (has_given_up && is_cancelled) error->message = pstrdup("the server does not answer");
-  if (has_given_up && !is_cancelled) QueryCancelPending = false;
   // At once, because dblink's connections outlive the transaction.
   hold_interrupts();
   ErrorData* leftover = try_as_role(role, [&] { disconnect(connection); });
@@ -307,9 +290,14 @@ ErrorData* remote_run(Oid oid, Oid role, const char* text, int columns, Step rea
             errdetail_internal("%s", leftover->message));
   if (is_kept) LockRelease(&lock, AccessShareLock, false);
   if (error == nullptr) return nullptr;
-  if (is_cancelled && !has_given_up) ReThrowError(error);
-  // dblink's error if the timer closed the connection for an interrupt.
+  if (is_cancelled_here(error)) ReThrowError(error);
+  // The timer may have closed the connection: for an interrupt, or because it took too long.
   CHECK_FOR_INTERRUPTS();
+  if (has_given_up) {
+    error->sqlerrcode = ERRCODE_CONNECTION_FAILURE;
+    error->message = pstrdup("the server does not answer");
+    error->detail = nullptr;
+  }
   explain(connection.server, error);
   return error;
 }

@@ -12,7 +12,7 @@ $node->stop;
 $install->($new);
 start_server($node);
 my ($status, $out, $err) = $node->psql('postgres', "\\set VERBOSITY verbose\nSELECT snowid_next(2)");
-like($err, qr/ERROR:  0A000: .* version 1 of its form.* version 2\nHINT:  Install the version of snowid/, 'another version of the page is refused');
+like($err, qr/ERROR:  0A000: .* version 1 of its form.* version 2\nHINT:  Install the version of extension "snowid"/, 'another version of the page is refused');
 $node->stop;
 $install->($old);
 start_server($node);
