@@ -24,7 +24,7 @@ namespace {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 constexpr int kExecutions = 1000;
 #else
-constexpr int kExecutions = 10000;
+constexpr int kExecutions = 2000;
 #endif
 constexpr int kThreadsOfModel = 3;
 

@@ -19,6 +19,7 @@ foreach my $case (
     [ 'bob', q(SELECT snowid_segment_attach('orders', 'central', 'orders')), '42501', qr/must be owner of sequence orders/ ],
     [ 'bob', q(SELECT snowid_segment_detach('orders')), '42501', qr/must be owner of sequence orders/ ],
     [ 'alice', q(SELECT snowid_segment_attach('alices', 'central', 'orders')), '42501', qr/permission denied for foreign server central/ ],
+    [ 'alice', q(SELECT snowid_segment_attach('alices', 'slow', 'orders')), '42501', qr/permission denied for foreign server slow/ ],
     [ 'postgres', q(SELECT snowid_segment_attach('orders', 'nowhere', 'orders')), '42704', qr/server "nowhere" does not exist/ ],
     [ 'postgres', q(SELECT snowid_segment_attach('orders', 'dbname=postgres', 'orders')), '42704', qr/server "dbname=postgres" does not exist/ ],
     [ 'postgres', q(SELECT snowid_segment_attach('no_seq', 'central', 'orders')), '42809', qr/"no_seq" is not a sequence/ ],
