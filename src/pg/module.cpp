@@ -32,7 +32,7 @@ void at_eoxact(XactEvent event, void*) {
   at_eoxact_durable_commit(event);  // first: it may reject PREPARE TRANSACTION
   at_eoxact_counters(event);
   at_eoxact_moves(event);
-  at_eoxact_counts(event);
+  counts_flush();
   at_eoxact_shared_number(event);
   at_eoxact_node_number();
 }

@@ -2,7 +2,7 @@
 //
 // issue_one() calls, in this order: require_ceiling(); find_cached(), else cache_shard()
 // (session_cache.hpp); issue(), with a fast path of clock, load, and compare-and-swap, else
-// issue_slowly(); remember(); count_one(). IDs without a shard begin with common_is_ready().
+// issue_slowly(); remember(); count_ids(). IDs without a shard begin with common_is_ready().
 //
 // The slow path avoids skipped times (core/skipped_times.hpp): before the clock reaches a range,
 // the first session to ask lifts all slots of the database over it. The alert is at least a day
@@ -123,7 +123,7 @@ static pg_attribute_always_inline int64 issue_one(LayoutCache* cache, const core
   const core::Grant grant = issue(layout, valid, cached->slot, 1, core::Span::kAny);
   const int64 id = id_of(layout, valid, grant.first).value;
   remember(cached, id);
-  count_one(cache, cached, shard);
+  count_ids(cached, 1);
   return id;
 }
 

@@ -186,7 +186,7 @@ SNOWID_FUNCTION(snowid_next_batch) {
     batch->next = grant.first;
     batch->buffered = grant.count;
     batch->left -= static_cast<int32>(grant.count);
-    count_many(cached->slot, grant.count);
+    count_ids(cached, grant.count);
   }
   const int64 id = id_of(layout, shard, batch->next).value;
   batch->next.value++;
@@ -212,7 +212,7 @@ SNOWID_FUNCTION(snowid_reserve) {
       issue(layout, valid, cached->slot, static_cast<uint32>(count), core::Span::kOneUnit);
   const int64 first = id_of(layout, valid, grant.first).value;
   remember(cached, first + count - 1);
-  count_many(cached->slot, static_cast<uint32>(count));
+  count_ids(cached, static_cast<uint32>(count));
   PG_RETURN_INT64(first);
 }
 

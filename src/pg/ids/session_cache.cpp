@@ -6,20 +6,19 @@
 #include "pg/values.hpp"
 
 extern "C" {
+#include "port/pg_bitutils.h"
 #include "utils/memutils.h"
 }
 
 namespace snowid::pg {
 
-LayoutCache layout_caches = {core::kInstagram, nullptr, nullptr, 0, nullptr, nullptr};
+LayoutCache layout_caches = {core::kInstagram, nullptr, 0, nullptr, nullptr};
 LayoutCache* recent_cache = &layout_caches;
 int64 session_last_id = kNoId;
 
 namespace {
 
-Uncounted* listed = nullptr;
-
-bool has_begun = false;
+CachedShard* listed = nullptr;
 
 struct FarChunk {
   uint64 number;  // the key
@@ -34,32 +33,18 @@ CacheChunk* make_chunk() {
   return chunk;
 }
 
-void widen_cache(LayoutCache* cache, uint64 number) {
-  uint32 capacity = std::max(cache->capacity, uint32{1});
-  while (capacity <= number) capacity *= 2;
-  // Both arrays before any change, because allocation may fail.
-  auto** pointers = static_cast<void**>(allocate_zeroed(2 * capacity * sizeof(void*)));
-  auto** chunks = reinterpret_cast<CacheChunk**>(pointers);
-  auto** uncounted = reinterpret_cast<Uncounted**>(pointers + capacity);
-  std::copy_n(cache->chunks, cache->capacity, chunks);
-  std::copy_n(cache->uncounted, cache->capacity, uncounted);
-  if (cache->chunks != nullptr) pfree(cache->chunks);
-  cache->chunks = chunks;
-  cache->uncounted = uncounted;
-  cache->capacity = capacity;
-}
-
 CacheChunk* near_chunk(LayoutCache* cache, uint64 number) {
-  constexpr Size kLine = 64;
-  if (number >= cache->capacity) widen_cache(cache, number);
+  if (number >= cache->capacity) {
+    const uint32 capacity = pg_nextpower2_32(static_cast<uint32>(number) + 1);
+    auto** chunks = static_cast<CacheChunk**>(allocate_zeroed(capacity * sizeof(CacheChunk*)));
+    std::copy_n(cache->chunks, cache->capacity, chunks);
+    if (cache->chunks != nullptr) pfree(cache->chunks);
+    cache->chunks = chunks;
+    cache->capacity = capacity;
+  }
   CacheChunk*& chunk = cache->chunks[number];
-  if (chunk != nullptr) return chunk;
-  void* memory = allocate_zeroed(sizeof(Uncounted) + kLine);
-  CacheChunk* made = make_chunk();
-  made->counts = reinterpret_cast<Uncounted*>(TYPEALIGN(kLine, memory));
-  made->counts->cache = cache;
-  made->counts->number = number;
-  return chunk = made;
+  if (chunk == nullptr) chunk = make_chunk();
+  return chunk;
 }
 
 CacheChunk* far_chunk(LayoutCache* cache, uint64 number) {
@@ -82,12 +67,6 @@ void for_each_chunk(void (*visit)(CacheChunk*)) {
     hash_seq_init(&scan, cache->far);
     while (const auto* entry = static_cast<FarChunk*>(hash_seq_search(&scan))) visit(entry->chunk);
   }
-}
-
-// Otherwise, a backward step of the clock within the lead would go unnoticed.
-void begin_counting() {
-  has_begun = true;
-  note_clock();
 }
 
 }  // namespace
@@ -126,42 +105,21 @@ CachedShard* cache_shard(LayoutCache* cache, int64 shard) {
   return cached;
 }
 
-Uncounted* begin_count(const LayoutCache* cache, uint64 number) {
-  if (!has_begun) begin_counting();
-  Uncounted* of_chunk = cache->chunks[number]->counts;
-  cache->uncounted[number] = of_chunk;
-  of_chunk->next = listed;
-  return listed = of_chunk;
-}
-
-void count_many(Slot* slot, uint32 count) {
-  add_issued(slot, count);
-  if (!has_begun) begin_counting();
+void list_uncounted(CachedShard* cached) {
+  // Once per transaction: a backward step of the clock within the lead would go unnoticed.
+  if (listed == nullptr) note_clock();
+  cached->next = listed;
+  listed = cached;
 }
 
 void counts_flush() noexcept {
   constexpr int kToWrite = 1;
-  for (Uncounted* uncounted = listed; uncounted != nullptr; uncounted = uncounted->next) {
-    const LayoutCache* cache = uncounted->cache;
-    cache->uncounted[uncounted->number] = nullptr;
-    const CachedShard* shards = cache->chunks[uncounted->number]->shards;
-    // The slots of the whole chunk, which may not be in the processor's cache.
-    for (uint32 at = 0; at < CacheChunk::kShards; at++)
-      if (uncounted->ids[at] > 0) __builtin_prefetch(shards[at].slot, kToWrite);
-    for (uint32 at = 0; at < CacheChunk::kShards; at++) {
-      const uint8 count = uncounted->ids[at];
-      if (count == 0) continue;
-      uncounted->ids[at] = 0;
-      add_issued(shards[at].slot, count);
-    }
+  for (; listed != nullptr; listed = listed->next) {
+    // Slots may not be in the processor's cache.
+    if (listed->next != nullptr) __builtin_prefetch(listed->next->slot, kToWrite);
+    add_issued(listed->slot, listed->uncounted);
+    listed->uncounted = 0;
   }
-  listed = nullptr;
-}
-
-void at_eoxact_counts(XactEvent event) {
-  if (event == XACT_EVENT_PRE_COMMIT || event == XACT_EVENT_PRE_PREPARE) return;
-  counts_flush();
-  has_begun = false;
 }
 
 void at_exit_session_cache() {

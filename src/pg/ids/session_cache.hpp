@@ -2,10 +2,10 @@
 //
 // Finding a cached shard takes two loads and no hash, however many are in use: a layout's shards
 // are in chunks, by number, and only those above a million are hashed. IDs are counted in the
-// session's memory, a byte per shard, and added to the slots when the transaction ends.
+// session's memory, and added to the slots when the transaction ends.
 //
 // In the order of use: layout_cache_of(), find_cached(), cache_shard() for the first ID of a shard,
-// count_one() or count_many(), counts_flush() when the transaction ends, forget_last_ids().
+// count_ids(), counts_flush() when the transaction ends, forget_last_ids().
 //
 // Shared: Slot::uses, increased. All else is local to the process, and never freed.
 #pragma once
@@ -16,7 +16,6 @@
 #include "pg/database/database.hpp"
 
 extern "C" {
-#include "access/xact.h"
 #include "utils/hsearch.h"
 }
 
@@ -26,25 +25,15 @@ inline constexpr int64 kNoId = -1;
 
 // This session is a user of the slot, so the pointer stays valid.
 struct CachedShard {
-  Slot* slot;     // nullptr if the session has not used the shard
-  int64 last_id;  // kNoId before the session's first ID
+  Slot* slot;         // nullptr if the session has not used the shard
+  int64 last_id;      // kNoId before the session's first ID
+  uint64 uncounted;   // IDs of this transaction, not yet added to the slot
+  CachedShard* next;  // a list of those with such IDs
 };
-
-struct Uncounted;
-struct LayoutCache;
 
 struct CacheChunk {
   static constexpr uint32 kShards = 64;
   CachedShard shards[kShards];
-  Uncounted* counts;  // nullptr for a far chunk
-};
-
-// IDs not yet added to their slots. Separate, so a chunk's counts share a cache line.
-struct Uncounted {
-  uint8 ids[CacheChunk::kShards];
-  LayoutCache* cache;  // the owner
-  uint64 number;       // the chunk's
-  Uncounted* next;     // a list of those with IDs
 };
 
 struct LayoutCache {
@@ -52,11 +41,10 @@ struct LayoutCache {
   static constexpr uint32 kNear = 1 << 14;
 
   core::Layout layout;
-  CacheChunk** chunks;    // by number; nullptr without used shards
-  Uncounted** uncounted;  // of chunks with IDs in this transaction, else nullptr
-  uint32 capacity;        // of both arrays
-  HTAB* far;              // other chunks by number; nullptr if there are none
-  LayoutCache* next;      // a list, because sessions use few layouts
+  CacheChunk** chunks;  // by number; nullptr without used shards
+  uint32 capacity;      // of `chunks`
+  HTAB* far;            // other chunks by number; nullptr if there are none
+  LayoutCache* next;    // a list, because sessions use few layouts
 };
 
 // The list. Its head, always present, is that of core::kInstagram.
@@ -99,26 +87,16 @@ inline void remember(CachedShard* cached, int64 id) {
   session_last_id = id;
 }
 
-// Lists the counts of a chunk, for its first ID in this transaction.
-Uncounted* begin_count(const LayoutCache* cache, uint64 number);
+// Lists a shard, for its first ID in this transaction.
+void list_uncounted(CachedShard* cached);
 
-void count_many(Slot* slot, uint32 count);
-
-// Counts an ID of a shard; of a far one in the slot at once.
-inline void count_one(const LayoutCache* cache, const CachedShard* cached, int64 shard) {
-  const uint64 number = static_cast<uint64>(shard) / CacheChunk::kShards;
-  const uint64 at = static_cast<uint64>(shard) % CacheChunk::kShards;
-  if (unlikely(number >= cache->capacity)) return count_many(cached->slot, 1);
-  Uncounted* uncounted = cache->uncounted[number];
-  if (unlikely(uncounted == nullptr)) uncounted = begin_count(cache, number);
-  if (unlikely(++uncounted->ids[at] == 0)) add_issued(cached->slot, uint64{PG_UINT8_MAX} + 1);
+inline void count_ids(CachedShard* cached, uint32 count) {
+  if (unlikely(cached->uncounted == 0)) list_uncounted(cached);
+  cached->uncounted += count;
 }
 
 void counts_flush() noexcept;
-
 void forget_last_ids();
-
-void at_eoxact_counts(XactEvent event);
 void at_exit_session_cache();
 
 }  // namespace snowid::pg
