@@ -34,7 +34,7 @@ COMMIT;
 -- How many rows the planner takes a batch to have. Of JIT, where that is forced, a plan would say more.
 SET jit = off;
 EXPLAIN SELECT * FROM snowid_next_batch(3, 4321);
-EXPLAIN SELECT * FROM snowid_next_batch(NULL, 4321);
+EXPLAIN SELECT * FROM snowid_next_batch(3, NULL);
 RESET jit;
 
 -- The settings, their ranges, and who may change them.

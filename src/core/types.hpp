@@ -62,7 +62,6 @@ enum class Status : uint8_t {
   kNegativeId,          // the layout, or this use, has no negative IDs
   kNoTime,              // the UUID contains no time
   kForeignUuid,         // the UUID contains no ID of the layout
-  kStepOutOfRange,      // not the step of a series
   kMalformed,           // text of another form
   kNumberOutOfRange,    // text of the right form, with a number out of range
   kDigitsOutOfRange,    // not a number of digits to move

@@ -16,6 +16,9 @@ extern "C" {
 #include "access/parallel.h"
 #include "access/xlog.h"
 #include "funcapi.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/supportnodes.h"
+#include "optimizer/optimizer.h"
 #include "tcop/pquery.h"
 #include "utils/guc.h"
 }
@@ -193,6 +196,19 @@ SNOWID_FUNCTION(snowid_next_batch) {
   batch->buffered--;
   remember(cached, id);
   SRF_RETURN_NEXT(call, Int64GetDatum(id));
+}
+
+// The planner's number of rows of a function of (count), or (anything, count, …).
+SNOWID_FUNCTION(snowid_batch_support) {
+  auto* request = reinterpret_cast<SupportRequestRows*>(PG_GETARG_POINTER(0));
+  if (!IsA(request, SupportRequestRows) || !is_funcclause(request->node)) PG_RETURN_DATUM(0);
+  List* args = castNode(FuncExpr, request->node)->args;
+  auto* given = static_cast<Node*>(list_nth(args, list_length(args) == 1 ? 0 : 1));
+  const auto* count = reinterpret_cast<Const*>(estimate_expression_value(request->root, given));
+  if (!IsA(count, Const)) PG_RETURN_DATUM(0);
+  // The functions are strict, and a negative count is an error.
+  request->rows = count->constisnull ? 0 : std::max(DatumGetInt32(count->constvalue), 0);
+  PG_RETURN_POINTER(request);
 }
 
 SNOWID_FUNCTION(snowid_reserve) {
