@@ -324,6 +324,8 @@ CREATE TRIGGER look BEFORE INSERT ON listing FOR EACH ROW EXECUTE FUNCTION look(
 CREATE TRIGGER not_for_new BEFORE UPDATE ON listing FOR EACH ROW EXECUTE FUNCTION look();
 SELECT regexp_replace(attempt('SELECT snowid.adopt(''listing'', ''id'')'), '\d{19}', 'N', 'g');
 ALTER TABLE listing OWNER TO regress_snowid_owner;
+SELECT regexp_replace(attempt('SELECT snowid.adopt(''listing'', ''id'')'), '\d{19}', 'N', 'g');
+ALTER TABLE listing DROP CONSTRAINT code;
 -- Which rights go with the sequence is said.
 GRANT USAGE, SELECT ON SEQUENCE listing_id_seq TO PUBLIC;
 CREATE ROLE "regress_snowid User";

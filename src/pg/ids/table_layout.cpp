@@ -1,4 +1,6 @@
 // Reads a table's defaults as expression trees, and caches the result until the relation changes.
+// Also the SQL function that returns the shard and layout of an expression stored in a catalog, an
+// argument of type pg_node_tree, whose values only PostgreSQL makes. Nothing is evaluated.
 #include "pg/ids/table_layout.hpp"
 
 #include "pg/catalog_table.hpp"
@@ -10,6 +12,7 @@ extern "C" {
 #include "catalog/pg_type.h"
 #include "nodes/nodeFuncs.h"
 #include "parser/parse_coerce.h"
+#include "utils/fmgroids.h"
 #include "utils/hsearch.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -28,20 +31,46 @@ struct Remembered {
 
 HTAB* remembered = nullptr;
 
-DefaultLayout layout_of_maker(const FuncExpr* call) {
+bool calls(Node* node, const char* function) {
+  return node != nullptr && IsA(node, FuncExpr) &&
+         is_own_function(castNode(FuncExpr, node)->funcid, function);
+}
+
+// The arguments of a call of snowid_next() or snowid_reserve(), by their types, because named ones
+// may be in any order.
+struct Arguments {
+  Node* shard;      // nullptr if omitted
+  bool has_layout;  // false if the layout is not a constant
+  core::LayoutSpec layout;
+};
+
+Arguments arguments_of(const FuncExpr* call) {
+  Arguments of{nullptr, true, core::kInstagram.spec};
   ListCell* cell;
   foreach (cell, call->args) {
     auto* argument = static_cast<Node*>(lfirst(cell));
     if (IsA(argument, NamedArgExpr))
       argument = reinterpret_cast<Node*>(castNode(NamedArgExpr, argument)->arg);
     const Oid type = exprType(argument);
+    if (type == INT8OID) of.shard = argument;
     if (type == INT8OID || type == INT4OID) continue;
     const auto* layout = reinterpret_cast<const Const*>(argument);
-    if (!IsA(argument, Const) || layout->constisnull) return {true, true, false, {}};
-    return {true, false, false,
-            *reinterpret_cast<const core::LayoutSpec*>(DatumGetPointer(layout->constvalue))};
+    of.has_layout = IsA(argument, Const) && !layout->constisnull;
+    if (of.has_layout)
+      of.layout = *reinterpret_cast<const core::LayoutSpec*>(DatumGetPointer(layout->constvalue));
   }
-  return {true, false, false, core::kInstagram.spec};
+  return of;
+}
+
+// Returns false if the shard is not a constant, or not a shard.
+bool read_constant_shard(Node* argument, int64* shard) {
+  if (IsA(argument, FuncExpr) && castNode(FuncExpr, argument)->funcid == F_INT8_INT4)
+    argument = static_cast<Node*>(linitial(castNode(FuncExpr, argument)->args));
+  const auto* value = reinterpret_cast<const Const*>(argument);
+  if (!IsA(argument, Const) || value->constisnull) return false;
+  *shard = value->consttype == INT4OID ? DatumGetInt32(value->constvalue)
+                                       : DatumGetInt64(value->constvalue);
+  return *shard >= 0;
 }
 
 void add(const DefaultLayout& other, DefaultLayout* layout) noexcept {
@@ -57,9 +86,9 @@ bool find_makers(Node* node, void* found) {
   if (node == nullptr) return false;
   auto* layout = static_cast<DefaultLayout*>(found);
   const auto* call = reinterpret_cast<FuncExpr*>(node);
-  if (IsA(node, FuncExpr) && (is_own_function(call->funcid, "snowid_next") ||
-                              is_own_function(call->funcid, "snowid_reserve"))) {
-    add(layout_of_maker(call), layout);
+  if (calls(node, "snowid_next") || calls(node, "snowid_reserve")) {
+    const Arguments of = arguments_of(call);
+    add({true, !of.has_layout, false, of.layout}, layout);
     return false;
   }
   if (IsA(node, NextValueExpr) || (IsA(node, FuncExpr) && func_volatile(call->funcid) != 'i'))
@@ -131,6 +160,19 @@ void on_relcache_table_layout(Oid relid) {
   hash_seq_init(&scan, remembered);
   while (auto* entry = static_cast<Remembered*>(hash_seq_search(&scan)))
     hash_search(remembered, &entry->relid, HASH_REMOVE, nullptr);
+}
+
+SNOWID_FUNCTION(snowid_source_of_expression) {
+  auto* tree = static_cast<Node*>(stringToNode(TextDatumGetCString(PG_GETARG_DATUM(0))));
+  tree = strip_implicit_coercions(tree);
+  Arguments of{};
+  if (calls(tree, "snowid_next")) of = arguments_of(castNode(FuncExpr, tree));
+  int64 shard = 0;
+  const bool is_default = of.shard == nullptr || calls(of.shard, "snowid_default_shard");
+  const bool is_known = of.has_layout && (is_default || read_constant_shard(of.shard, &shard));
+  Datum values[] = {Int64GetDatum(shard), PointerGetDatum(&of.layout)};
+  bool nulls[] = {!is_known || is_default, !is_known};
+  return row_datum(fcinfo, values, nulls);
 }
 
 }  // namespace snowid::pg

@@ -169,41 +169,29 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION snowid.tables_for(pg_catalog.regclass, pg_catalog.name, bigint) IS 'Returns the partitions for rows with an ID.';
 
--- Whether an expression runs no user code and has no side effect, for any role: only constants, columns, and immutable
--- functions of PostgreSQL.
-CREATE FUNCTION snowid.is_plain(tree pg_catalog.pg_node_tree) RETURNS boolean
-  STABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_is_plain';
-COMMENT ON FUNCTION snowid.is_plain(pg_catalog.pg_node_tree) IS 'Returns whether a stored expression is safe for any role to evaluate.';
-
-CREATE FUNCTION snowid.reads_row(tree pg_catalog.pg_node_tree) RETURNS boolean
-  STABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_reads_row';
-COMMENT ON FUNCTION snowid.reads_row(pg_catalog.pg_node_tree) IS
-  'Returns whether a stored expression reads a whole row or a system column.';
-
 -- Objects evaluated for each new row of a table: checks, generated columns, expressions and predicates of indexes,
--- triggers. An expression is null if it needs other columns. has_code: whether it may run the owner's code, with the
--- rights of the role that tests it, or have a side effect.
+-- triggers. An expression is null if it needs other columns. If it returns false, it rejects the row.
 CREATE FUNCTION snowid.lookers_at(tbl pg_catalog.regclass, col pg_catalog.int2, OUT what pg_catalog.text,
-    OUT is_check boolean, OUT expression pg_catalog.text, OUT has_code boolean)
+    OUT expression pg_catalog.text)
   RETURNS SETOF pg_catalog.record
   STABLE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   RETURN QUERY
-    WITH looker(classid, objid, objsubid, is_check, expression, own, tree, predicate) AS (
-      SELECT 'pg_constraint'::regclass, c.oid, 0, true, pg_get_expr(c.conbin, tbl), 0, c.conbin, NULL::pg_node_tree FROM pg_constraint AS c
+    WITH looker(classid, objid, expression, own) AS (
+      SELECT 'pg_constraint'::regclass, c.oid, format('(%s)::boolean', pg_get_expr(c.conbin, tbl)), 0 FROM pg_constraint AS c
        WHERE c.conrelid = tbl AND c.contype = 'c' AND coalesce((to_jsonb(c) ->> 'conenforced')::boolean, true)
       UNION ALL
       -- The cast to the column's type is stored and not printed; one to varchar would truncate.
-      SELECT 'pg_attrdef'::regclass, d.oid, 0, true,
+      SELECT 'pg_attrdef'::regclass, d.oid,
           format(CASE WHEN a.attnotnull THEN '(%1$s)::%2$s IS NOT NULL' ELSE '((%1$s)::%2$s IS NULL OR true)' END
             || CASE WHEN a.atttypid = 'varchar'::regtype THEN ' AND (%1$s)::%2$s::text IS NOT DISTINCT FROM (%1$s)::text' ELSE '' END,
-            pg_get_expr(d.adbin, tbl), format_type(a.atttypid, a.atttypmod)), a.attnum, d.adbin, NULL
+            pg_get_expr(d.adbin, tbl), format_type(a.atttypid, a.atttypmod)), a.attnum
         FROM pg_attrdef AS d JOIN pg_attribute AS a ON a.attrelid = tbl AND a.attnum = d.adnum
        WHERE d.adrelid = tbl AND a.attgenerated <> ''
       UNION ALL
-      SELECT 'pg_class'::regclass, i.indexrelid, 0, false,
+      SELECT 'pg_class'::regclass, i.indexrelid,
           format(CASE WHEN i.indpred IS NULL THEN 'ROW(%s)' ELSE 'CASE WHEN %2$s THEN ROW(%1$s) END' END,
-            pg_get_expr(i.indexprs, tbl), pg_get_expr(i.indpred, tbl)), 0, i.indexprs, i.indpred
+            pg_get_expr(i.indexprs, tbl), pg_get_expr(i.indpred, tbl)), 0
         FROM pg_index AS i WHERE i.indrelid = tbl AND (i.indexprs IS NOT NULL OR i.indpred IS NOT NULL)),
     depending AS (
       SELECT l.classid, l.objid, d.refclassid, d.refobjid, d.refobjsubid
@@ -211,10 +199,7 @@ BEGIN
          AND (d.classid = l.classid AND d.objid = l.objid
            -- Up to PostgreSQL 15 the generated column depends on other columns.
            OR l.own > 0 AND d.classid = 'pg_class'::regclass AND d.objid = tbl AND d.objsubid = l.own))
-    SELECT pg_describe_object(l.classid, l.objid, l.objsubid), l.is_check,
-        CASE WHEN u.columns = ARRAY[col]::int[] AND snowid.reads_row(l.tree) IS NOT TRUE
-          AND snowid.reads_row(l.predicate) IS NOT TRUE THEN l.expression END,
-        snowid.is_plain(l.tree) IS FALSE OR snowid.is_plain(l.predicate) IS FALSE
+    SELECT pg_describe_object(l.classid, l.objid, 0), CASE WHEN u.columns = ARRAY[col]::int[] THEN l.expression END
       FROM looker AS l, LATERAL (
         SELECT array_agg(DISTINCT d.refobjsubid) FILTER (WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = tbl
               AND d.refobjsubid > 0) AS columns
@@ -225,25 +210,26 @@ BEGIN
         WHERE g.own > 0 AND d.refclassid = 'pg_class'::regclass AND d.refobjid = tbl AND d.refobjsubid = col)
     UNION ALL
     -- For INSERT.
-    SELECT pg_describe_object('pg_policy'::regclass, p.oid, 0), false, NULL, true
+    SELECT pg_describe_object('pg_policy'::regclass, p.oid, 0), NULL
       FROM pg_policy AS p WHERE p.polrelid = tbl AND p.polcmd IN ('a', '*')
     UNION ALL
-    SELECT pg_describe_object('pg_rewrite'::regclass, r.oid, 0), false, NULL, true
+    SELECT pg_describe_object('pg_rewrite'::regclass, r.oid, 0), NULL
       FROM pg_rewrite AS r WHERE r.ev_class = tbl AND r.ev_type = '3'
     UNION ALL
-    SELECT format('partitions of table %s', tbl::regclass), false, NULL, true
+    SELECT format('partitions of table %s', tbl::regclass), NULL
       FROM pg_partitioned_table AS t
      WHERE t.partrelid = tbl AND (t.partexprs IS NOT NULL OR t.partnatts > 1 AND col = ANY (t.partattrs::int2[]))
     UNION ALL
-    SELECT pg_describe_object('pg_trigger'::regclass, t.oid, 0), false, NULL, true
+    SELECT pg_describe_object('pg_trigger'::regclass, t.oid, 0), NULL
       FROM pg_trigger AS t WHERE t.tgrelid = tbl AND NOT t.tgisinternal AND t.tgtype & 4 <> 0 AND t.tgenabled <> 'D'
      ORDER BY 1;
 END $$;
 COMMENT ON FUNCTION snowid.lookers_at(pg_catalog.regclass, pg_catalog.int2) IS
   'Returns the constraints, indexes, and expressions checked for new values of a column.';
 
--- Tests a new ID on everything that checks the column alone, to raise 55000 early. Code of another owner is not run,
--- because it would have the caller's rights: a notice, if is_told, lists it and what needs a whole row.
+-- Tests a new ID on everything that checks the column alone, to raise 55000 early, as the table's owner: its code must
+-- not have the caller's rights. A notice, if is_told, lists what is not tested: what needs a whole row, names that depend
+-- on search_path, or other rights, and domains of another owner than the table's.
 CREATE FUNCTION snowid.try_id(tbl pg_catalog.regclass, col pg_catalog.name, id bigint, is_told boolean)
   RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -254,37 +240,29 @@ DECLARE
   reason text;
 BEGIN
   FOR one IN
-    SELECT t.relid, l.what, l.is_check, l.expression, l.has_code AND (r.rolname <> current_user OR l.is_domain) AS is_anothers,
-        l.type
-      FROM snowid.tables_for(tbl, col, id) AS t (relid)
-      JOIN pg_class AS c ON c.oid = t.relid JOIN pg_roles AS r ON r.oid = c.relowner
+    SELECT pg_get_userbyid(c.relowner) AS owner, l.*
+      FROM snowid.tables_for(tbl, col, id) AS t (relid) JOIN pg_class AS c ON c.oid = t.relid
       JOIN pg_attribute AS a ON a.attrelid = t.relid AND a.attname = col,
-        LATERAL (SELECT *, format_type(snowid.base_type(a.atttypid), NULL) AS type, false AS is_domain
-            FROM snowid.lookers_at(t.relid, a.attnum)
+        LATERAL (SELECT *, format_type(snowid.base_type(a.atttypid), NULL) AS type FROM snowid.lookers_at(t.relid, a.attnum)
           UNION ALL
-          SELECT pg_describe_object('pg_type'::regclass, d.oid, 0), false, format('%I', col),
-              r.rolname <> current_user OR EXISTS (SELECT FROM snowid.types_below(d.oid) AS b (oid)
-                JOIN pg_type AS y ON y.oid = b.oid WHERE y.typtype = 'd' AND y.typowner <> c.relowner),
-              format_type(a.atttypid, a.atttypmod), true
+          SELECT pg_describe_object('pg_type'::regclass, d.oid, 0),
+              CASE WHEN NOT EXISTS (SELECT FROM snowid.types_below(d.oid) AS b (oid)
+                JOIN pg_type AS y ON y.oid = b.oid WHERE y.typtype = 'd' AND y.typowner <> c.relowner) THEN format('%I', col) END,
+              format_type(a.atttypid, a.atttypmod)
             FROM pg_type AS d WHERE d.oid = a.atttypid AND d.typtype = 'd' AND t.relid = tbl) AS l
   LOOP
-    IF one.expression IS NULL OR one.is_anothers THEN
-      untried := untried || one.what;
-      CONTINUE;
-    END IF;
     BEGIN
-      is_right := true;
-      IF one.is_check THEN
-        EXECUTE format('SELECT (%s)::boolean FROM (SELECT $1::%s AS %I) AS r', one.expression, one.type, col) INTO is_right USING id;
-      ELSE
-        EXECUTE format('SELECT %s FROM (SELECT $1::%s AS %I) AS r', one.expression, one.type, col) USING id;
-      END IF;
+      -- Null for values other than booleans, and without an expression.
+      is_right := snowid.execute(one.owner, 'SELECT ' || one.expression || format(
+        ' FROM (SELECT %s::bigint::%s AS %I) AS "new row"', id, one.type, col), true);
       reason := CASE WHEN NOT is_right THEN 'It is not fulfilled.' END;
-    EXCEPTION WHEN OTHERS THEN
-      reason := format('It fails: %s.', SQLERRM);
+    EXCEPTION
+      WHEN syntax_error_or_access_rule_violation THEN one.expression := NULL;
+      WHEN OTHERS THEN reason := format('It fails: %s.', SQLERRM);
     END;
-    PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
-    IF reason IS NOT NULL THEN
+    IF one.expression IS NULL THEN
+      untried := untried || one.what;
+    ELSIF reason IS NOT NULL THEN
       RAISE 'column "%" of relation % cannot hold a new ID', col, tbl
         USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('%s refuses %s. %s', one.what, id, reason),
           HINT = 'Change or drop it first.';

@@ -37,22 +37,22 @@ END $$;
 COMMENT ON FUNCTION snowid.require_bounds_of(pg_catalog.regclass, @extschema@.snowid_layout, pg_catalog.oid[]) IS
   'Raises an error if a layout does not fit the partitions'' bounds.';
 
-CREATE FUNCTION snowid.is_check_of_uuidv7(tree pg_catalog.pg_node_tree, col pg_catalog.int2) RETURNS boolean
-  STABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_is_check_of_uuidv7';
-COMMENT ON FUNCTION snowid.is_check_of_uuidv7(pg_catalog.pg_node_tree, pg_catalog.int2) IS
-  'Returns whether a stored expression is snowid_is_uuidv7() of a column.';
-
--- UUIDs of other versions lie anywhere, new ones among old ones. A validated constraint must exclude them.
+-- UUIDs of other versions lie anywhere, new ones among old ones. A validated constraint must exclude them. It is a call
+-- of this function by its text, in which the column may be cast from a domain, and calls no overload by its dependency.
 CREATE FUNCTION snowid.require_uuidv7(parent pg_catalog.regclass) RETURNS pg_catalog.void
-  STABLE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+  STABLE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off AS $$
 DECLARE
   key CONSTANT name := (snowid.require_partitioned(parent)).key;
+  function CONSTANT text := snowid.extension_prefix() || 'snowid_is_uuidv7';
 BEGIN
-  IF NOT EXISTS (SELECT FROM pg_constraint AS c WHERE c.conrelid = parent AND c.contype = 'c' AND c.convalidated
-      AND snowid.is_check_of_uuidv7(c.conbin, (snowid.partition_key(parent)).attnum)) THEN
+  IF NOT EXISTS (SELECT FROM pg_constraint AS c
+      JOIN pg_depend AS d ON d.classid = 'pg_constraint'::regclass AND d.objid = c.oid
+        AND d.refclassid = 'pg_proc'::regclass AND d.refobjid = to_regprocedure(function || '(uuid)')
+     WHERE c.conrelid = parent AND c.contype = 'c' AND c.convalidated
+       AND pg_get_expr(c.conbin, parent) IN (format('%s(%I)', function, key), format('%s((%I)::uuid)', function, key))) THEN
     RAISE 'table % may have UUIDs of other versions than 7', parent
       USING ERRCODE = 'invalid_object_definition', DETAIL = 'New UUIDs of other versions lie among old ones of version 7, and would be dropped with them.',
-        HINT = format('Use ALTER TABLE %s ADD CHECK (%ssnowid_is_uuidv7(%I)).', parent, snowid.extension_prefix(), key);
+        HINT = format('Use ALTER TABLE %s ADD CHECK (%s(%I)).', parent, function, key);
   END IF;
 END $$;
 COMMENT ON FUNCTION snowid.require_uuidv7(pg_catalog.regclass) IS
