@@ -42,8 +42,43 @@ struct LockedCeiling {
   core::UnixMillis most;
 };
 
-LockedCeiling lock_ceiling_of(Relation relation) {
+// Raises: 55000. A rollback would return to a ceiling below the IDs shown.
+[[noreturn]] void report_altered() {
+  ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+          errmsg("cannot generate IDs in a transaction that has altered or dropped sequence "
+                 "\"%s.%s\"",
+                 kInternalSchemaName, kCeilingName),
+          errdetail("If the transaction is rolled back, IDs it returned could be issued again."),
+          errhint("Commit the transaction, or roll it back."));
+}
+
+// Selects the transaction-local copy, or the shared ceiling. Requires: neither is locked.
+void use_own_ceiling(bool wanted) {
+  Ceiling* shared = &shared_database->ceiling;
+  if (wanted && !has_own_ceiling()) {
+    LWLockInitialize(&own_ceiling.lock, tranche_of(Tranche::kCeiling));
+    own_ceiling.relation = InvalidOid;
+    own_ceiling.file = 0;
+    LWLockAcquire(&shared->lock, LW_SHARED);
+    own_ceiling.written_us = shared->written_us;
+    LWLockRelease(&shared->lock);
+    own_ceiling.written_lsn = InvalidXLogRecPtr;
+    own_ceiling.ceiling_us = shared->ceiling_us.load(std::memory_order_acquire);
+    own_ceiling.alert_us = shared->alert_us.load(std::memory_order_acquire);
+    own_ceiling.floor_us = shared->floor_us.load(std::memory_order_acquire);
+  }
+  my_ceiling = wanted ? &own_ceiling : shared;
+}
+
+// Opens the sequence, selects this transaction's ceiling, and locks it; with kEarly, nothing if the
+// relation's lock is not free. Raises: as open_ceiling(); 55000 if this transaction replaced the
+// sequence's storage.
+LockedCeiling lock_ceiling(Urgency urgency) {
   constexpr core::UnixMillis kAll{PG_INT64_MAX};
+  Relation relation = open_ceiling(urgency);
+  if (relation == nullptr) return {};
+  if (has_new_storage(relation)) report_altered();
+  use_own_ceiling(is_made_here(relation));
   second_page_extend(relation);
   // Before locking, because it reads a catalog. A subscription exists before it sets the sequence.
   const core::UnixMillis most = is_set_by_subscription(relation)
@@ -51,16 +86,6 @@ LockedCeiling lock_ceiling_of(Relation relation) {
                                     : kAll;
   LWLockAcquire(&my_ceiling->lock, LW_EXCLUSIVE);
   return {relation, most};
-}
-
-// With kEarly, locks nothing if the relation's lock is not free. Raises: as open_ceiling().
-LockedCeiling lock_ceiling(Urgency urgency) {
-  Relation relation = open_ceiling(urgency);
-  if (relation == nullptr) return {};
-  // ceiling_learn() chose the ceiling. Only a command of this transaction could change that since.
-  if (is_made_here(relation) != has_own_ceiling())
-    elog(ERROR, "the ceiling of IDs was created again within a call");
-  return lock_ceiling_of(relation);
 }
 
 void unlock_ceiling(const LockedCeiling& locked) {
@@ -165,24 +190,6 @@ void publish_ceiling(Relation relation) {
   store_alert(ceiling_us - ceiling_step_us() / 2);
 }
 
-// Selects the transaction-local copy, or the shared ceiling. Requires: neither is locked.
-void use_own_ceiling(bool wanted) {
-  Ceiling* shared = &shared_database->ceiling;
-  if (wanted && !has_own_ceiling()) {
-    LWLockInitialize(&own_ceiling.lock, tranche_of(Tranche::kCeiling));
-    own_ceiling.relation = InvalidOid;
-    own_ceiling.file = 0;
-    LWLockAcquire(&shared->lock, LW_SHARED);
-    own_ceiling.written_us = shared->written_us;
-    LWLockRelease(&shared->lock);
-    own_ceiling.written_lsn = InvalidXLogRecPtr;
-    own_ceiling.ceiling_us = shared->ceiling_us.load(std::memory_order_acquire);
-    own_ceiling.alert_us = shared->alert_us.load(std::memory_order_acquire);
-    own_ceiling.floor_us = shared->floor_us.load(std::memory_order_acquire);
-  }
-  my_ceiling = wanted ? &own_ceiling : shared;
-}
-
 Oid shared_relid() {
   Ceiling* shared = &shared_database->ceiling;
   LWLockAcquire(&shared->lock, LW_SHARED);
@@ -230,16 +237,6 @@ void recognize_ceiling() {
   UnlockRelationOid(relid, RowExclusiveLock);
 }
 
-// Raises: 55000. A rollback would return to a ceiling below the IDs shown.
-[[noreturn]] void report_altered() {
-  ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-          errmsg("cannot generate IDs in a transaction that has altered or dropped sequence "
-                 "\"%s.%s\"",
-                 kInternalSchemaName, kCeilingName),
-          errdetail("If the transaction is rolled back, IDs it returned could be issued again."),
-          errhint("Commit the transaction, or roll it back."));
-}
-
 // Whether this transaction, which created the sequence, dropped the shared ceiling's.
 bool has_dropped_shared() {
   const Oid relid = shared_relid();
@@ -251,13 +248,11 @@ bool has_dropped_shared() {
 // Makes the ceiling in memory durable in the extension's sequence, and sets `ceiling_known`, unless
 // this transaction created it: setval may follow. Raises: as ceiling_learn().
 void look_at_ceiling() {
-  Relation relation = open_ceiling(Urgency::kMust);
-  if (has_new_storage(relation)) report_altered();
-  use_own_ceiling(is_made_here(relation));
-  const LockedCeiling locked = lock_ceiling_of(relation);
-  if (!is_durable_in(relation) || sequence_last(relation) != my_ceiling->written_us / 1000) {
+  const LockedCeiling locked = lock_ceiling(Urgency::kMust);
+  if (!is_durable_in(locked.relation) ||
+      sequence_last(locked.relation) != my_ceiling->written_us / 1000) {
     write_ceiling(locked, {0});
-    publish_ceiling(relation);
+    publish_ceiling(locked.relation);
   }
   ceiling_known = !has_own_ceiling();
   unlock_ceiling(locked);

@@ -16,8 +16,8 @@
 // - IDLE, an ID is taken: slot_of() (ids/shards.cpp), issue() (ids/issue.hpp), take_ids() (ids/issue.cpp),
 //   take() (core/tick.hpp)
 // - IDLE, to RELATION with an ID: make_room_below_ceiling() (ids/issue.cpp), ceiling_raise()
-// - RELATION, to LOCK: open_ceiling() (ceiling_storage.cpp), called by lock_ceiling() and look_at_ceiling()
-// - LOCK, the lock is taken: lock_ceiling_of()
+// - RELATION, to LOCK: open_ceiling() (ceiling_storage.cpp), called by lock_ceiling()
+// - LOCK, the lock is taken: lock_ceiling()
 // - LOCK, an earlier write is published: the beginning of ceiling_raise()
 // - LOCK, to IDLE, WAIT or LIFT: step_of() (core/ceiling.hpp); look_at_ceiling()
 // - LOCK, the pages change: write_ceiling(), set_ceiling() (core/ceiling.hpp), store_on_pages()
