@@ -16,10 +16,8 @@ extern "C" {
 #include "storage/lwlock.h"
 #include "storage/proc.h"
 #include "utils/acl.h"
-#include "utils/backend_status.h"
 #include "utils/dsa.h"
 #include "utils/guc.h"
-#include "utils/rangetypes.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
 #include "utils/wait_event.h"
@@ -182,23 +180,6 @@ inline bool has_lock(const LOCKTAG& tag, LOCKMODE mode) noexcept {
   return mode <= MaxLockMode;
 #endif
 }
-
-// PostgreSQL 16 renamed this function, and gave make_range() an argument for soft errors.
-#if PG_VERSION_NUM >= 160000
-inline LocalPgBackendStatus* local_backend(int index) {
-  return pgstat_get_local_beentry_by_index(index);
-}
-inline RangeType* make_range_of(TypeCacheEntry* type, RangeBound* lower, RangeBound* upper) {
-  return make_range(type, lower, upper, false, nullptr);
-}
-#else
-inline LocalPgBackendStatus* local_backend(int index) {
-  return pgstat_fetch_stat_local_beentry(index);
-}
-inline RangeType* make_range_of(TypeCacheEntry* type, RangeBound* lower, RangeBound* upper) {
-  return make_range(type, lower, upper, false);
-}
-#endif
 
 // PostgreSQL 17 gave dshash_parameters a function to copy keys: memcpy for keys of plain bytes.
 inline dshash_parameters byte_keyed(size_t key_size, size_t entry_size, int tranche) {

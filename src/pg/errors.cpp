@@ -62,10 +62,4 @@ void report_no_relation(Oid relid) {
           errmsg("relation with OID %u does not exist", relid));
 }
 
-void report_read_only(const char* function) {
-  PreventCommandDuringRecovery(function);
-  PreventCommandIfReadOnly(function);
-  pg_unreachable();
-}
-
 }  // namespace snowid::pg

@@ -41,12 +41,11 @@ void require_count(int32 count, int64 least, int64 most);
 // Raises: 42P01 because no relation has this OID.
 [[noreturn]] void report_no_relation(Oid relid);
 
-// Raises: 25006 because the transaction is read-only, or this is a standby.
-[[noreturn]] void report_read_only(const char* function);
-
 // Raises: 25006 in a read-only transaction, as nextval does: IDs change the server's state.
 inline void require_read_write(const char* function) {
-  if (unlikely(XactReadOnly)) report_read_only(function);
+  if (likely(!XactReadOnly)) return;
+  PreventCommandDuringRecovery(function);
+  PreventCommandIfReadOnly(function);
 }
 
 // Raises, as nextval does: 25006 in a read-only transaction, and on a standby even if an extension

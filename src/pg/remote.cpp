@@ -5,6 +5,8 @@
 // dblink's own error is then replaced.
 #include "pg/remote.hpp"
 
+#include <sys/socket.h>
+
 #include "pg/catalog_table.hpp"
 #include "pg/clock.hpp"
 #include "pg/compat.hpp"

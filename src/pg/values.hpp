@@ -13,6 +13,7 @@ extern "C" {
 #include "parser/parse_type.h"
 #include "port/pg_bswap.h"
 #include "utils/hsearch.h"
+#include "utils/tuplestore.h"
 #include "utils/uuid.h"
 }
 
@@ -42,6 +43,12 @@ inline Datum row_datum(FunctionCallInfo fcinfo, Datum* values, bool* nulls) {
   if (get_call_result_type(fcinfo, nullptr, &columns) != TYPEFUNC_COMPOSITE)
     elog(ERROR, "return type must be a row type");
   return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(columns), values, nulls));
+}
+
+// Adds a row to the result of a function that has called InitMaterializedSRF().
+inline void put_row(FunctionCallInfo fcinfo, Datum* values, bool* nulls) {
+  const auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
+  tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
 // An argument of a type of fixed size, and the order of the first two.

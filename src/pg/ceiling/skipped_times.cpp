@@ -26,16 +26,16 @@
 #include "pg/ids/shards.hpp"
 #include "pg/types/layout.hpp"
 #include "pg/types/objectid.hpp"
+#include "pg/values.hpp"
 #include "pg/xact.hpp"
 
 extern "C" {
 #include "catalog/pg_database.h"
-#include "catalog/pg_type.h"
 #include "commands/dbcommands.h"
+#include "funcapi.h"
+#include "storage/lmgr.h"
 #include "storage/lock.h"
 #include "storage/procarray.h"
-#include "utils/backend_status.h"
-#include "utils/lsyscache.h"
 #include "utils/multirangetypes.h"
 #include "utils/rangetypes.h"
 #include "utils/timestamp.h"
@@ -46,33 +46,14 @@ namespace snowid::pg {
 
 namespace {
 
-// The lock taken by ALTER DATABASE, and by each session while it begins.
-LOCKTAG database_lock() {
-  LOCKTAG tag;
-  SET_LOCKTAG_OBJECT(tag, InvalidOid, DatabaseRelationId, MyDatabaseId, 0);
-  return tag;
-}
-
-const char* others_text() {
-  StringInfoData text;
-  initStringInfo(&text);
-  pgstat_clear_backend_activity_snapshot();
-  for (int i = 1; i <= pgstat_fetch_stat_numbackends(); i++) {
-    const LocalPgBackendStatus* local = local_backend(i);
-    if (local == nullptr) continue;
-    const PgBackendStatus& backend = local->backendStatus;
-    if (backend.st_databaseid == MyDatabaseId && backend.st_procpid != MyProcPid)
-      appendStringInfo(&text, "%s%d", text.len > 0 ? ", " : "", backend.st_procpid);
-  }
-  return text.data;
-}
-
-// Keeps sessions out. Raises: 55P03 if the lock is not free for 5 s; 55006 if sessions are left.
+// Keeps sessions out, by the lock taken by ALTER DATABASE, and by each session while it begins.
+// Raises: 55P03 if the lock is not free for 5 s; 55006 if sessions are left.
 void lock_database() {
   // As long as CountOtherDBBackends().
   constexpr int kTries = 50;
   constexpr long kBetweenTriesMs = 100;
-  const LOCKTAG tag = database_lock();
+  LOCKTAG tag;
+  SET_LOCKTAG_OBJECT(tag, InvalidOid, DatabaseRelationId, MyDatabaseId, 0);
   // Without queueing, because new sessions would wait behind it.
   for (int i = 0; LockAcquire(&tag, AccessExclusiveLock, false, true) == LOCKACQUIRE_NOT_AVAIL;
        i++) {
@@ -85,14 +66,13 @@ void lock_database() {
   int sessions;
   int prepared;
   if (!CountOtherDBBackends(MyDatabaseId, &sessions, &prepared)) return;
-  ereport(
-      ERROR, errcode(ERRCODE_OBJECT_IN_USE),
-      errmsg("database \"%s\" is being accessed by other sessions",
-             get_database_name(MyDatabaseId)),
-      errdetail("Other sessions: %d (process IDs: %s). Prepared transactions: %d.", sessions,
-                sessions > 0 ? others_text() : "none", prepared),
-      errhint("No other session may be connected. End the sessions with pg_terminate_backend(), "
-              "and prepared transactions with COMMIT PREPARED or ROLLBACK PREPARED."));
+  ereport(ERROR, errcode(ERRCODE_OBJECT_IN_USE),
+          errmsg("database \"%s\" is being accessed by other sessions",
+                 get_database_name(MyDatabaseId)),
+          errdetail("Other sessions: %d. Prepared transactions: %d.", sessions, prepared),
+          errhint("No other session may be connected. End those in pg_stat_activity with "
+                  "pg_terminate_backend(), and prepared transactions with COMMIT PREPARED or "
+                  "ROLLBACK PREPARED."));
 }
 
 // Raises: 22023.
@@ -259,23 +239,21 @@ SNOWID_FUNCTION(snowid_return_to_clock) {
     set_memory_back(plan);
     objectid_end_setting_back();
   }
-  const LOCKTAG tag = database_lock();
-  LockRelease(&tag, AccessExclusiveLock, false);
+  UnlockSharedObject(DatabaseRelationId, MyDatabaseId, 0, AccessExclusiveLock);
   sequence_make_durable(lsn);
   PG_RETURN_VOID();
 }
 
 SNOWID_FUNCTION(snowid_get_skipped_times) {
-  TypeCacheEntry* type = multirange_get_typcache(fcinfo, TSTZMULTIRANGEOID);
+  InitMaterializedSRF(fcinfo, 0);
   const core::SkippedTimes skipped = ceiling_read().skipped;
-  auto** ranges = static_cast<RangeType**>(palloc(core::SkippedTimes::kMost * sizeof(RangeType*)));
   for (int64 i = 0; i < skipped.count; i++) {
-    RangeBound lower{TimestampTzGetDatum(to_timestamptz(skipped.at[i].from)), false, true, true};
-    RangeBound upper{TimestampTzGetDatum(to_timestamptz(skipped.at[i].until)), false, true, false};
-    ranges[i] = make_range_of(type->rngtype, &lower, &upper);
+    Datum values[] = {TimestampTzGetDatum(to_timestamptz(skipped.at[i].from)),
+                      TimestampTzGetDatum(to_timestamptz(skipped.at[i].until))};
+    bool nulls[lengthof(values)] = {};
+    put_row(fcinfo, values, nulls);
   }
-  PG_RETURN_MULTIRANGE_P(
-      make_multirange(TSTZMULTIRANGEOID, type->rngtype, static_cast<int32>(skipped.count), ranges));
+  PG_RETURN_NULL();
 }
 
 }  // namespace snowid::pg

@@ -4,12 +4,13 @@ CREATE FUNCTION @extschema@.snowid_ceiling() RETURNS pg_catalog.timestamptz
   VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_ceiling';
 COMMENT ON FUNCTION @extschema@.snowid_ceiling() IS 'Returns an upper bound on the times of all IDs issued in this database.';
 
-CREATE FUNCTION snowid.get_skipped_times() RETURNS pg_catalog.tstzmultirange
+CREATE FUNCTION snowid.get_skipped_times(OUT first pg_catalog.timestamptz, OUT last pg_catalog.timestamptz)
+  RETURNS SETOF pg_catalog.record
   VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_get_skipped_times';
 COMMENT ON FUNCTION snowid.get_skipped_times() IS 'implementation of view snowid.skipped_times';
 
 CREATE VIEW snowid.skipped_times AS
-  SELECT skipped FROM pg_catalog.unnest(snowid.get_skipped_times()) AS skipped;
+  SELECT pg_catalog.tstzrange(t.first, t.last, '[]'::pg_catalog.text) AS skipped FROM snowid.get_skipped_times() AS t;
 COMMENT ON VIEW snowid.skipped_times IS 'times skipped after snowid.return_to_clock()';
 COMMENT ON COLUMN snowid.skipped_times.skipped IS 'range of skipped times';
 

@@ -13,7 +13,6 @@
 extern "C" {
 #include "funcapi.h"
 #include "utils/timestamp.h"
-#include "utils/tuplestore.h"
 }
 
 namespace snowid::pg {
@@ -34,7 +33,7 @@ struct ShardStats {
 
 Datum millis_datum(int64 us) { return Float8GetDatum(static_cast<double>(us) / 1000); }
 
-void put_shard(ReturnSetInfo* result, ShardStats* shard, const core::Layout& layout,
+void put_shard(FunctionCallInfo fcinfo, ShardStats* shard, const core::Layout& layout,
                core::UnixMicros now) {
   // Whether the last tick was an ID: the counts include one, and the slot is open.
   const bool has_last = shard->issued > 0 && (shard->last != end_of(layout) || is_used_up(layout));
@@ -49,18 +48,14 @@ void put_shard(ReturnSetInfo* result, ShardStats* shard, const core::Layout& lay
                     TimestampTzGetDatum(to_timestamptz(layout.end))};
   bool nulls[lengthof(values)] = {};
   nulls[3] = nulls[4] = !has_last;
-  tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+  put_row(fcinfo, values, nulls);
 }
 
-constexpr const char* kOfIds[] = {"databases", "slots", "usage of shards", "usage of other shards"};
-constexpr const char* kOfKinds[] = {"objectid"};
 constexpr const char* kUsageOfKeys = "usage of keys";
-constexpr const char* kOfCounters[] = {"segments", "sections", "usage of counters", kUsageOfKeys};
 
-template <size_t count>
-int64 memory_of(const char* const (&names)[count]) {
+int64 memory_of(std::initializer_list<const char*> tables) {
   int64 bytes = 0;
-  for (const char* name : names) bytes += table_memory(name);
+  for (const char* table : tables) bytes += table_memory(table);
   return bytes;
 }
 
@@ -136,7 +131,6 @@ void reset_id_stats() {
 
 SNOWID_FUNCTION(snowid_shard_statistics) {
   InitMaterializedSRF(fcinfo, 0);
-  auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
   slots_attach();
   counts_flush();
   // No memory can be allocated under a partition's lock. Slots beyond the room are omitted.
@@ -156,7 +150,7 @@ SNOWID_FUNCTION(snowid_shard_statistics) {
     CHECK_FOR_INTERRUPTS();
     ShardStats* shard = &shards[i];
     if (!(shard->key.layout == layout.spec)) layout = core::make_layout(shard->key.layout);
-    put_shard(result, shard, layout, now);
+    put_shard(fcinfo, shard, layout, now);
   }
   PG_RETURN_NULL();
 }
@@ -168,6 +162,8 @@ SNOWID_FUNCTION(snowid_database_statistics) {
     return shared_database->counts[what].load(std::memory_order_relaxed);
   };
   const core::UnixMicros reset{shared_database->reset_us.load(std::memory_order_relaxed)};
+  const int64 ids = memory_of({"databases", "slots", "usage of shards", "usage of other shards"});
+  const int64 counters = memory_of({"segments", "sections", "usage of counters", kUsageOfKeys});
   const int64 total = area_size(shared_area);
   Datum values[] = {TimestampTzGetDatum(to_timestamptz(ceiling)),
                     Int64GetDatum(counted(kRaises)),
@@ -178,9 +174,9 @@ SNOWID_FUNCTION(snowid_database_statistics) {
                     Int64GetDatum(counted(kErrors)),
                     Int64GetDatum(counted(kBackwardSteps)),
                     millis_datum(counted(kMaxLeadUs)),
-                    Int64GetDatum(memory_of(kOfIds)),
-                    Int64GetDatum(memory_of(kOfKinds)),
-                    Int64GetDatum(memory_of(kOfCounters) + memory_of_keys()),
+                    Int64GetDatum(ids),
+                    Int64GetDatum(table_memory("objectid")),
+                    Int64GetDatum(counters + memory_of_keys()),
                     Int64GetDatum(total),
                     TimestampTzGetDatum(to_timestamptz(reset))};
   bool nulls[lengthof(values)] = {};

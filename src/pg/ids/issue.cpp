@@ -70,13 +70,8 @@ int hint_at_next(const core::Layout& layout, core::UnixMicros next, int64 behind
       allow_text(behind_us));
 }
 
-int hint_at_ahead(int64 ahead_us, int wait_ms) {
+int hint_at_ahead(int64 ahead_us) {
   if (!any_lead_allows(ahead_us)) return errhint("Compare the clocks of the two servers.");
-  if (wait_ms == 0)
-    return errhint(
-        "Compare the clocks of the two servers. If they are right, let IDs run further ahead, as a "
-        "superuser: %s",
-        allow_text(ahead_us));
   return errhint(
       "Compare the clocks of the two servers. If they are right, wait, or let IDs run further "
       "ahead, as a superuser: %s",
@@ -241,7 +236,7 @@ void report_ahead(const char* what, int64 ahead_us, int wait_ms) {
               : errdetail("\"snowid.max_lead\" allows %s, and \"snowid.max_wait\" lets a caller "
                           "wait for %s.",
                           span_text(max_lead_us()), span_text(int64{wait_ms} * 1000)),
-          hint_at_ahead(ahead_us, wait_ms));
+          hint_at_ahead(ahead_us));
 }
 
 void ids_learn_ceiling() {

@@ -28,6 +28,7 @@
 #include "pg/ids/issue.hpp"
 #include "pg/ids/table_layout.hpp"
 #include "pg/types/layout.hpp"
+#include "pg/values.hpp"
 
 extern "C" {
 #include "access/genam.h"
@@ -347,19 +348,12 @@ int64 watermark_of(FunctionCallInfo fcinfo, Oid relid, const core::LayoutSpec* s
 
 // Returns one row. A set cannot be in WHERE, and shows the statement that calls it.
 SNOWID_FUNCTION(snowid_watermark) {
-  FuncCallContext* call;
-  if (SRF_IS_FIRSTCALL()) {
-    call = SRF_FIRSTCALL_INIT();
-    MemoryContext before = MemoryContextSwitchTo(call->multi_call_memory_ctx);
-    const int64 mark = watermark_of(fcinfo, PG_GETARG_OID(0),
-                                    PG_NARGS() == 1 ? nullptr : &layout_spec_arg(fcinfo, 1));
-    MemoryContextSwitchTo(before);
-    call->max_calls = 1;
-    call->user_fctx = DatumGetPointer(Int64GetDatum(mark));
-  }
-  call = SRF_PERCALL_SETUP();
-  if (call->call_cntr >= call->max_calls) SRF_RETURN_DONE(call);
-  SRF_RETURN_NEXT(call, PointerGetDatum(call->user_fctx));
+  InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
+  Datum mark = Int64GetDatum(watermark_of(fcinfo, PG_GETARG_OID(0),
+                                          PG_NARGS() == 1 ? nullptr : &layout_spec_arg(fcinfo, 1)));
+  bool is_null = false;
+  put_row(fcinfo, &mark, &is_null);
+  PG_RETURN_NULL();
 }
 
 }  // namespace snowid::pg

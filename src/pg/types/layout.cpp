@@ -9,7 +9,6 @@ extern "C" {
 #include "funcapi.h"
 #include "libpq/pqformat.h"
 #include "utils/timestamp.h"
-#include "utils/tuplestore.h"
 }
 
 namespace snowid::pg {
@@ -123,14 +122,13 @@ SNOWID_COMPARISONS(snowid_layout, core::LayoutSpec)
 
 SNOWID_FUNCTION(snowid_layout_names) {
   InitMaterializedSRF(fcinfo, 0);
-  auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
   for (const core::NamedLayout& named : core::kNamedLayouts) {
     core::LayoutSpec spec = named.spec;
     Datum values[] = {PointerGetDatum(cstring_to_text_with_len(
                           named.name.data(), static_cast<int>(named.name.size()))),
                       PointerGetDatum(&spec)};
     bool nulls[lengthof(values)] = {};
-    tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+    put_row(fcinfo, values, nulls);
   }
   PG_RETURN_NULL();
 }
