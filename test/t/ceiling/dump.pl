@@ -63,7 +63,6 @@ foreach my $role ('owner', 'reader', 'watcher', 'anybody')
 cmp_ok($source->safe_psql('others', 'SET ROLE owner; SELECT snowid_next()'), '>', $source->safe_psql('others', 'SELECT max(id) FROM photos'),
     'owner: IDs go on above, whatever it was set to');
 
-# The schema alone.
 run_on('schema: dumped', $source, 'postgres', 'postgres', 'pg_dump', '--schema-only', '-f', "$dir/schema.sql");
 $target->safe_psql('postgres', 'CREATE DATABASE bare');
 run_on('schema: restored', $target, 'bare', 'postgres', @psql, '-f', "$dir/schema.sql");

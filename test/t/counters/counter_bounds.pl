@@ -15,10 +15,9 @@ sub is_refused
     like($session->{err}, qr/: too many segments and sections are in use\nDETAIL:  \Q$detail\E\nHINT:  End unused sessions of $where\.\n/, 'why');
     return;
 }
-my $database_has = 'This database has 4, the maximum of one database.';
 is(draws($role, 1, 2), '1 1', 'a role has some');
 is(draws($in{d1}, 3, 4), '1 1', 'others have what is left');
-is_refused($_, $database_has, 'this database') foreach $in{d1}, $role;
+is_refused($_, 'This database has 4, the maximum of one database.', 'this database') foreach $in{d1}, $role;
 is(ask($role, q(SELECT snowid_segment_batch('c5', 2))), 'ERROR 53400', 'a batch is refused, too');
 is(draws($role, 1 .. 4), '2 2 2 2', 'all draw from those that are there');
 is(draws($in{$_}, 1 .. 4), '1 1 1 1', "$_ has as many") foreach @databases[ 1 .. 3 ];

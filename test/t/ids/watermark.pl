@@ -79,7 +79,6 @@ is(ask($other, "SELECT count(*) FROM pg_locks WHERE pid = $reader->{backend} AND
 ask($writer, 'COMMIT');
 cmp_ok(answer($reader), '<', $later, 'others insert while it waits, above it');
 
-# The wait ends by lock_timeout, by a cancel, and by a deadlock.
 ask($writer, "BEGIN; $insert");
 is(ask($reader, q(SET lock_timeout = '50ms'; SELECT snowid_watermark('events'))), 'ERROR 55P03', 'lock_timeout');
 is(ask($reader, q(RESET lock_timeout; SET statement_timeout = '50ms'; SELECT snowid_watermark('events'))), 'ERROR 57014', 'a cancel');

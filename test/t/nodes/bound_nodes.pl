@@ -11,7 +11,6 @@ add_source($node, $registry, name => 'registry');
 add_members($node, $registry, 'app');
 is(join_as($node, $_->[0], $_->[1]), $_->[2], "$_->[0] joins") foreach [ 'the node', 'postgres', 1 ], [ 'app', 'app', 2 ];
 
-# Another database.
 $node->safe_psql('postgres', 'CREATE DATABASE shop TEMPLATE app');
 is(attempt($node, $_, dbname => 'shop'), 'ERROR 55000', "CREATE DATABASE: $_") foreach 'SELECT snowid_next()', 'SELECT snowid.check_node()';
 like(message_of($node, 'SELECT snowid_next()', 'shop'),

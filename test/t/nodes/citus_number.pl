@@ -33,7 +33,6 @@ sub numbers_of
     } @names;
 }
 
-# The life of a cluster.
 my @all = qw(coordinator one two);
 is(numbers_of(@all), '0 0 0', 'Citus without a cluster');
 my $cluster = citus_cluster($place{coordinator});
@@ -49,7 +48,6 @@ citus_stop_sync($cluster, 'two');
 citus_start_sync($cluster, 'two');
 is(numbers_of(@all), '0 3 2', 'it has a new number; one that is disabled and activated has its own again');
 
-# Transactions.
 my ($changing, $other) = @{ $sessions{one} };
 my $drawn = 'SELECT snowid_shard(snowid_next())';
 is(ask($changing, "BEGIN; UPDATE pg_dist_local_group SET groupid = 9; $drawn"), '9', 'a change within a transaction');
@@ -66,7 +64,6 @@ ask($changing, 'BEGIN; LOCK TABLE pg_dist_node, pg_dist_local_group IN EXCLUSIVE
 is(attempt($node, $drawn, dbname => 'one'), '3', 'while Citus is at it nobody waits');
 ask($changing, 'ROLLBACK');
 
-# Parallel workers.
 my $parallel = open_session($node, dbname => 'one');
 $node->safe_psql('one', objects_for_workers());
 make_parallel($parallel);

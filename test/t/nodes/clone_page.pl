@@ -10,7 +10,6 @@ my $node = ready_server('node', allows_streaming => 1);
 add_source($node, $registry, name => 'registry');
 is(join_as($node, 'the node'), '1', 'joined');
 
-# A promoted standby.
 my $scratch = PostgreSQL::Test::Utils::tempdir_short();
 my ($callback) = slurp_file('docs/replication.md') =~ /^```\n(#!\/bin\/sh\n\[ .*?)^```$/ms;
 $callback =~ s/in berlin app;/in postgres;/;

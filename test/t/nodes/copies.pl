@@ -48,7 +48,6 @@ is(join_as($copy, 'the node'), '2', 'it joins as a node of its own');
 is(check_node($_->[0]) . number_of($_->[0]), $_->[1], "node $_->[1]") foreach [ $original, '11|1' ], [ $copy, '22|2' ];
 $copy->stop;
 
-# The copy comes first: then it is the original that stops.
 $copy = start_in_time(new_copy($original));
 is(check_node($copy), '1', 'the copy comes first');
 check_found($original, 'the original comes second');

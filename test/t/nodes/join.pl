@@ -42,7 +42,6 @@ like(message_of($node, q(DO 'BEGIN PERFORM snowid.join(''registry'', repeat(''n'
 is(on_registry('SELECT count(*) FROM snowid_internal.nodes'), '2', 'nobody got more by all that');
 is(join_as($node, 'the west', 'north'), '3', 'a name is a label, which others may have');
 
-# A check exchanges a token, and no session notices.
 my $seen = 'SELECT last_seen, token, exchange FROM snowid_internal.nodes WHERE node_number = 1';
 my $before = on_registry($seen);
 is(check_node($node, 'east'), '1', 'a check gives the number');

@@ -11,7 +11,6 @@ my $node = ready_server('node', conf => "wal_writer_delay = '10s'\nsynchronous_c
 add_source($node, $registry, name => 'registry');
 sub given { return $registry->safe_psql('postgres', 'SELECT count(*) FROM snowid_internal.nodes') }
 
-# A claim.
 stand_between($registry, '', "RAISE 'lost';");
 is(join_as($node, 'a name'), 'ERROR P0001', 'nothing is claimed before the registry has said who it is');
 foreach my $request ('claim', 'exchange')

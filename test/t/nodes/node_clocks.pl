@@ -53,7 +53,6 @@ start_server($copy);
 is(check_node($node, 'late'), '2', 'the original comes first');
 like(message_of($copy, 'SELECT snowid.check_node()', 'late'), qr/another server has replaced this one as node/, 'a copy is found, though its clock is wrong');
 is(attempt($copy, $_, dbname => 'late'), 'ERROR 55000', "and refuses: $_") foreach 'SELECT snowid_next()', 'SELECT snowid_next(77)';
-# One that comes first has the number, whatever its clock.
 is(check_node($copy, 'early'), 'ERROR 55000', 'a copy that comes first, with a wrong clock');
 is(number_of($copy, 'early'), '1|1', 'is the node');
 is($_->($node, 'early'), 'ERROR 55000', 'the original is found') foreach \&check_node, \&number_of;

@@ -67,8 +67,7 @@ foreach my $step ([ $taken_over, 'promoted|1' ], [ $taken_over - 1, 'copy|1' ], 
 is($registry->safe_psql('postgres', 'SELECT retired IS NULL FROM snowid.registry WHERE node_number = 1'), 't', 'nothing is retired');
 
 # After pg_upgrade timelines begin anew.
-my %is_at = (claim => claim_of(9), node_number => 3);
-sub at_registry { return attempt($registry, request(@_, %is_at)) }
+sub at_registry { return attempt($registry, request(@_, claim => claim_of(9), node_number => 3)) }
 is(at_registry('claim', timeline => 3), 'held|3', 'a node on timeline 3');
 is(at_registry('take over', timeline => 1, system_identifier => 2, next => 5), 'held|3', 'is upgraded');
 is(at_registry('exchange', timeline => 2, system_identifier => 2, exchange => 1, token => 5, next => 6), 'promoted|3', 'and promoted: replaces nobody');

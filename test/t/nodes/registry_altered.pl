@@ -27,7 +27,6 @@ foreach my $table ('nodes', 'registry_identities')
 }
 close_session($admin);
 
-# What a trigger stores.
 foreach my $by ([ 'UPDATE', 'NEW.token := 5' ], [ 'UPDATE', 'RETURN NULL' ], [ 'INSERT', 'NEW.node_number := 77' ], [ 'INSERT', 'NEW.claim := gen_random_uuid()' ],
     [ 'INSERT', 'RETURN NULL' ])
 {

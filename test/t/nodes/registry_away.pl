@@ -12,7 +12,6 @@ add_members($node, $registry, 'second');
 is(join_as($node, 'first'), '1', 'joined');
 my $check = 'SELECT snowid.check_node()';
 
-# One that is busy says so itself.
 stand_between($registry, q(RAISE 'busy' USING ERRCODE = 'lock_not_available', HINT = 'Try again.';));
 is(check_node($node), 'ERROR 55P03', 'a busy registry');
 like(message_of($node, $check), qr/ERROR:  busy\nHINT:  Try again/, 'what it says is shown');

@@ -73,7 +73,6 @@ is($number{e} = join_as($node, 'e', 'e'), '6', 'the next number that was never g
 is(attempt($registry, q(SELECT string_agg(node_number || node_name, ' ' ORDER BY node_number) FROM snowid.registry), dbname => 'second'), '1a 2b 3c 4d 6e',
     'what the registry knows');
 
-# Back to the old one, which lives, and forth.
 ask_at('first');
 check_moved('back at the old one', 'a', 'e');
 check_accepted('a', 'back');
@@ -81,7 +80,6 @@ ask_at('second');
 check_moved('and forth', 'a');
 check_accepted('a', 'forth');
 
-# Copied as a database.
 $registry->safe_psql('postgres', 'CREATE DATABASE third TEMPLATE second OWNER keeper');
 ask_at('third');
 check_moved('CREATE DATABASE', 'a');

@@ -45,7 +45,6 @@ is(attempt($node, "SELECT $_"), 'ERROR 55000', "and has stopped: $_") foreach 's
 like(message_of($node, 'SELECT snowid_next()'), qr/registry has retired number 1 of node "west"\nHINT:.*snowid\.join\(\)/, 'and is told what to do');
 is(join_as($node, 'west'), 2, 'it joins anew');
 
-# Who monitors sees all but claims.
 is(attempt($node, 'SET ROLE pg_monitor; SELECT node_number, node_name, registry, checked <= now() FROM snowid.node_status'), '2|west|registry|t', 'monitors see a node');
 is(on_registry('SET ROLE pg_monitor; SELECT node_name, claimed <= last_seen, retired FROM snowid.registry WHERE node_number = 2'), 'west|t|', 'and the registry');
 is(on_registry("SET ROLE pg_monitor; TABLE snowid_internal.$_"), 'ERROR 42501', "but not $_") foreach 'membership', 'nodes';

@@ -67,7 +67,6 @@ check_script('the node checks', $node, 'production', $goes, 1);
 is($node->safe_psql('postgres', 'SHOW unix_socket_directories'), $node->host, 'and is open to clients');
 is(attempt($node, $number), '1', 'and issues IDs');
 
-# A copy on another machine starts first.
 my $clone = new_copy($node);
 check_script('a copy with another tag', $clone, 'staging', qr/this server is not node .*"snowid.instance_tag" has changed.*not started/s, 0);
 is(check_node($node), '1', 'the original is still the node');
@@ -77,7 +76,6 @@ is(check_node($node), '1', 'the original has not noticed');
 is(join_as($clone, 'another') . check_node($clone), '22', 'the copy joins, and is bound to its own tag');
 $clone->stop;
 
-# Two copies with one tag: the one that is started first has the number.
 my $twin = new_copy($node);
 $node->stop;
 check_script('a copy with the same tag starts first', $twin, 'production', $goes, 1);

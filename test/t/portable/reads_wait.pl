@@ -58,7 +58,6 @@ start_reading('who has not come to the partition yet', 'parts_a');
 ask($other, 'SELECT pg_advisory_unlock(1)');
 covers('who has not come to the partition yet', answer($writer));
 
-# A prepared transaction.
 my $prepared = ask($writer, 'BEGIN; INSERT INTO events DEFAULT VALUES RETURNING id');
 start_reading('to be prepared', 'events');
 is(ask($writer, q(PREPARE TRANSACTION 'p')), '', 'prepared meanwhile');

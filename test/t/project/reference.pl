@@ -101,13 +101,11 @@ sub said
     return [ sort map { s/`\]\(#\w+\)//r } section($title) =~ /^\|\[`(\w[\w.]*`\]\(#\w+\)\|[^|]+)\|/mg ];
 }
 
-# Comments
 my $wordy = rows("SELECT description FROM pg_description WHERE (classoid, objoid) IN (SELECT classid, objid FROM pg_depend AS d"
       . " JOIN pg_extension AS e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND d.deptype = 'e' WHERE extname = 'snowid')"
       . " AND (description ~ '\\m(that|which|who|whose|what|where)\\M' OR description !~ '^([A-Z][a-z]+s .*[.]|[^ ]+( [^ ]+){0,7})\$')");
 is_deeply($wordy, [], 'every comment is a sentence with a verb in the third person, or at most eight words');
 
-# Types
 is_deeply(said('Types'), [ sort @{ rows("SELECT typname || '|' || obj_description(o.oid, 'pg_type') FROM @{[ members('pg_type') ]}"
             . " WHERE typnamespace NOT IN ('snowid'::regnamespace, 'snowid_internal'::regnamespace) AND typelem = 0") } ],
     'every type is there, with its comment');
@@ -116,7 +114,6 @@ is_deeply([ sort grep { !/\n/ } parts_of(section('Types')) ],
             . " AND typelem = 0 ORDER BY typname COLLATE \"C\"") } ],
     'every type is there');
 
-# Settings
 my %who = (user => 'anyone', superuser => 'superusers', sighup => 'the configuration file');
 my @settings = section('Settings') =~ /^\|\[`(snowid.*)\|$/mg;
 my $settings = rows("SELECT name || '`](#' || replace(name, '.', '') || ')|' || short_desc || '|`' || coalesce(nullif(boot_val, ''), '''''') || '`' || coalesce(' ' || unit, '') || '|'"

@@ -38,7 +38,6 @@ set_clock(0);
 my ($expires) = map { s/ … /.*/r } section_of($page, $used_up) =~ /`(ID layout … [^`]*)`/;
 like(slurp_file($node->logfile, $from), qr/LOG:  00000: $expires$/m, 'the log warns');
 
-# A closed shard, also of another layout.
 $node->safe_psql('postgres', q(SELECT snowid.release_shard(42, moved_to => 'cairo')));
 my $released = printed_by($node, 'postgres', 'SELECT snowid_next(42)');
 leads_to($page, 'A closed shard', $released);
@@ -65,7 +64,6 @@ wait_for(sub { $node->safe_psql('postgres', q(LOAD 'snowid'; SHOW snowid.max_lea
 $node->safe_psql('postgres', $_) foreach said_in($replication, $long, 'ALTER SYSTEM RESET snowid.max_lead'), 'SELECT pg_reload_conf()';
 wait_for(sub { $node->safe_psql('postgres', q(LOAD 'snowid'; SHOW snowid.max_lead)) eq '1s' }, 'the setting');
 
-# A sequence that is used up.
 my $enlarge = said_in('docs/monitoring.md', 'SnowidSequenceRunsOut', 'ALTER SEQUENCE orders_seq AS bigint NO MAXVALUE;');
 $node->safe_psql('other', q(CREATE SEQUENCE orders_seq AS integer; SELECT setval('orders_seq', 2147483647)));
 like(printed_by($node, 'other', q(SELECT "Odd one".snowid_segment_next('orders_seq'))), qr/ERROR:  2200H: reached maximum value of sequence/, 'used up');
@@ -82,8 +80,7 @@ $node->safe_psql('other', q(CREATE TABLE photos (id bigint PRIMARY KEY DEFAULT "
     CREATE TABLE readings (id bigint PRIMARY KEY DEFAULT "Odd one".snowid_next(0, 'baidu'))));
 is(paste_into('other', $list), join("\n", $list =~ /^--> (.*)$/mg), 'the columns with IDs');
 # It is further ahead just after it was raised, and would be a range of its own.
-my $near = q(SELECT snowid_ceiling() < clock_timestamp() + interval '1900 ms');
-wait_for(sub { paste_into('other', $near) eq 't' }, 'the ceiling to be near');
+wait_for(sub { paste_into('other', q(SELECT snowid_ceiling() < clock_timestamp() + interval '1900 ms')) eq 't' }, 'the ceiling to be near');
 my $connected = open_session($node, dbname => 'other');
 ask($connected, 'SELECT 1');
 $node->safe_psql('postgres', "ALTER DATABASE $_ CONNECTION LIMIT 17") foreach 'late', 'other';

@@ -19,11 +19,9 @@ $node->safe_psql('registry', 'CREATE SEQUENCE orders_seq INCREMENT 100');
 is(printed_by($node, 'berlin', q(SELECT snowid.join('registry', 'berlin'); CREATE SEQUENCE orders_seq; SELECT snowid_segment_attach('orders_seq', 'central', 'orders_seq'))),
     '', 'a node, and a segment of a central source');
 
-# Nodes' functions are called as the role that joined.
 my ($role) = grep { /SET ROLE/ } blocks_of($page, 'Before you paste');
 is(try_in('berlin', "$role SELECT current_user = session_user, snowid.check_node()"), 't|1', 'as the role that joined');
 
-# A clone.
 $node->safe_psql('postgres', 'CREATE DATABASE copied TEMPLATE berlin');
 $node->safe_psql('registry', 'UPDATE snowid_internal.nodes SET token = 1, exchange = exchange + 1');
 my $found = 'A clone is found';
@@ -34,7 +32,6 @@ is(try_in('copied', said_in($page, $found, q(SELECT snowid.join('registry', 'ano
 is(try_in($_->[0], said_in($page, $found, 'SELECT node_number, problem FROM snowid.node_status')), $_->[1], "$_->[0]: verified")
   foreach [ 'berlin', '1|' ], [ 'copied', '2|' ];
 
-# A registry that may have lost numbers, and one that has given all.
 my $lost = 'The registry may have lost numbers';
 $node->safe_psql('registry', q(UPDATE snowid_internal.registry_identities SET identity = 'before'; UPDATE snowid_internal.nodes SET token = 1, exchange = 0 WHERE node_number = 1));
 my $join_late = q(SELECT snowid.join('registry', 'late'));
@@ -66,13 +63,11 @@ is(try_in('berlin', 'SELECT snowid.check_node()'), '1', 'and the original keeps 
 my ($attach) = grep { /^SELECT snowid_segment_attach/ } blocks_of($page, 'pg_upgrade');
 is(try_in('berlin', $attach), '', 'segments are attached again');
 
-# Every server must join.
 my ($must_join) = grep { /require_node_number/ } blocks_of('docs/node-numbers.md', 'Joining');
 is(try_in('postgres', $must_join), 't', 'every server must join');
 wait_for(sub { try_in('postgres', 'SELECT snowid_next()') eq 'ERROR 55000' }, 'the setting');
 is(try_in('berlin', 'SELECT snowid.check_node()'), '1', 'a node draws on');
 
-# A registry that is read-only, one that refuses, and one that is down, as is a central source.
 $node->safe_psql('registry', 'ALTER DATABASE registry SET default_transaction_read_only = on');
 my $read_only = printed_by($node, 'berlin', 'SELECT snowid.check_node()');
 $node->safe_psql('berlin', "ALTER USER MAPPING FOR PUBLIC SERVER registry OPTIONS (ADD user 'nosuch')");

@@ -138,7 +138,6 @@ foreach my $table ($released, $sources)
 check_altered($sources, 'ALTER TABLE %s ALTER server_oid TYPE text', failing(@{ $stores{$sources} }, $reads{$sources}[0]));
 check_altered($released, 'ALTER EXTENSION snowid DROP VIEW snowid.released_shards; ALTER TABLE %s DROP COLUMN moved_to CASCADE', failing(@{ $reads{$released} }[ 0, 2 ], $row_of_7));
 
-# What is no such table at all.
 check_altered($_, 'ALTER EXTENSION snowid DROP TABLE %s', failing(@{ $stores{$_} })) foreach $released, $sources;
 close_session($admin);
 end_test($node);

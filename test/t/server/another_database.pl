@@ -43,7 +43,6 @@ ALTER DATABASE again CONNECTION LIMIT 98;
 SQL
 is(at('again', 'SELECT snowid_next(44) > 0'), 't', "nor for what is not a shard's");
 
-# Who was found to be a copy.
 $registry->safe_psql('postgres', 'SELECT snowid.retire_node(1)');
 again('open_one');
 is(join_as('again'), '2', 'the next one has joined');

@@ -69,7 +69,6 @@ is(attempt($node, $status), '0|none|', 'restarted: no problem');
 drawn_by('restarted, once more', $after);
 close_session($after);
 
-# A downgrade is the same.
 $install->($library{old});
 $before = open_session($node);
 is(ask($before, 'SELECT snowid_next(1)'), 'ERROR 55000', 'downgraded: refused');

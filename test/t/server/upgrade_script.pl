@@ -111,7 +111,6 @@ sub check_upgrade
     is(as('postgres', $dbname, q(SELECT snowid.accept_shard(shard, snowid_encode(clock_timestamp() + interval '1 s', shard, 0)) FROM snowid.released_shards),
             'SELECT snowid_shard(snowid_next(4095))'), '4095', "$name: the released shard can be taken back");
 
-    # As a registry of others.
     my $member = database_of($node, 'postgres', $current);
     add_source($node, $node, name => 'registry', dbname => $member);
     $node->safe_psql($member, "ALTER SERVER registry OPTIONS (SET dbname '$dbname')");

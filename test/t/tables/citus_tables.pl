@@ -65,7 +65,6 @@ $node->safe_psql('coordinator', $advance);
 $node->safe_psql('berlin', $default);
 is($node->safe_psql('berlin', "INSERT INTO tweets (item) VALUES ('new') RETURNING id > $greatest"), 't', 'another layout: above all keys');
 
-# Partitions.
 $node->safe_psql('coordinator', 'CREATE TABLE events (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id)');
 $node->safe_psql('coordinator', q(INSERT INTO pg_catalog.pg_dist_partition VALUES ('events')));
 $node->safe_psql('coordinator', q(CREATE TABLE events_0 PARTITION OF events FOR VALUES FROM (0) TO (snowid_first_at('2020-01-01Z'))));

@@ -60,7 +60,6 @@ foreach my $name (@columns)
             'orders RowShare', 'orders ShareUpdateExclusive', 'payments ShareUpdateExclusive'), 'what validating locks') if $name eq 'validate';
     run_step($load, "integer: $name");
 }
-# A view that names an old column: the swap fails, and nothing is changed.
 $as_before = sql($catalog);
 sql('CREATE VIEW keys AS SELECT id FROM customers');
 is(attempt_step($node, 'integer', 'integer: swap'), 'ERROR 2BP01', 'a view is in the way of the swap');

@@ -21,7 +21,6 @@ my $client = open_session($node, dbname => $way, user => 'app');
 my $insert = q(INSERT INTO events (body) VALUES ('new') RETURNING tableoid::regclass, id);
 is(ask($client, $insert), 'events_p1000|1501', 'a client numbers rows');
 
-# The client has the table: the step gives up, and has changed nothing.
 ask($client, "BEGIN; $insert");
 is(attempt_step($node, $way, 'partman: adopt'), 'ERROR 55P03', 'a step gives up waiting for a lock');
 is($node->safe_psql($way, q(SELECT count(*) FROM pg_inherits WHERE inhparent = 'events'::regclass)), 3, 'nothing is changed');
