@@ -37,6 +37,16 @@ is(ask($deleting, 'ROLLBACK; SELECT snowid_default_shard()'), 'ERROR 55000', 'ro
 is(ask($restoring, q(SELECT snowid.join('registry', 'restored'))), '4', 'it joins');
 close_session($restoring, $deleting);
 
+# Until a restore commits, other sessions use and share number 0.
+$node->safe_psql('postgres', 'CREATE DATABASE at_once');
+$node->safe_psql('at_once', 'CREATE EXTENSION snowid');
+($restoring, my $other) = map { open_session($node, dbname => 'at_once') } 1, 2;
+ask($restoring, q(BEGIN; INSERT INTO snowid_internal.membership VALUES (true, 2, 'app')));
+is(ask($other, 'SELECT snowid_shard(snowid_next())'), '0', 'beside a restore');
+ask($restoring, 'COMMIT');
+is(ask($other, 'SELECT snowid_shard(snowid_next())'), 'ERROR 55000', 'refused from its commit on');
+close_session($restoring, $other);
+
 # Another server that has got the files and a tag of its own.
 $node->append_conf('postgresql.conf', "snowid.instance_tag = 'a'\n");
 $node->reload;
