@@ -10,7 +10,9 @@ use Snowid;
 use SnowidNodes;
 
 my $page = 'docs/node-numbers.md';
-my ($include, $tag_file, $bound, $staging_goes, $clone_joins, $take_over, @more) = blocks_of($page, 'Containers and Kubernetes');
+my ($include, $tag_file, $bound, @more) = blocks_of($page, 'Containers and Kubernetes');
+my ($by_hand) = grep { /^ALTER DATABASE app / } blocks_of($page, 'Setting a number by hand');
+my $join = said_in($page, 'Clones', q(SELECT snowid.join('registry', 'another name')));
 is("@more", '', 'the page has these blocks');
 my $scratch = PostgreSQL::Test::Utils::tempdir();
 my $registry = ready_server('registry');
@@ -109,12 +111,12 @@ foreach my $tag (undef, 'staging')
     $staging->stop;
 }
 start_with($staging, 'staging');
-follow($staging, 'staging', $staging_goes);
-is(number_of($staging), '0|0', 'staging draws from 0');
+$staging->safe_psql('postgres', $by_hand =~ s/app/postgres/r);
+is(number_of($staging), '7|7', 'staging has a number set by hand');
 $staging->stop;
 my $clone = start_with(copy_of($snapshot, 'clone'), 'clone');
 check_draws_nothing($clone, 'clone');
-follow($clone, 'clone', $clone_joins);
+is(attempt($clone, $join), '5', 'clone: joins');
 is(number_of($clone), '5|5', 'the clone is a node of its own');
 is(check_node($_->[0]), $_->[1], "node $_->[1] is who it is") foreach [ $clone, 5 ], [ $berlin, 2 ];
 $clone->stop;
@@ -132,7 +134,7 @@ foreach my $tag ('berlin', 'recovered')
     my $recovered = start_with(copy_of($snapshot, "recovered_$tag", has_restoring => 1, standby => 0), $tag);
     $recovered->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()');
     $tag eq 'berlin' ? is(number_of($recovered), '2|2', 'with the old tag it takes itself for the node') : check_draws_nothing($recovered, $tag);
-    follow_taking_over($recovered, "recovered as $tag", $take_over);
+    follow_taking_over($recovered, "recovered as $tag", $bound);
     my $next = attempt($recovered, 'SELECT snowid_next()');
     cmp_ok($next, '>', $greatest, "recovered as $tag: above what the others have made");
     is(attempt($recovered, "SELECT snowid_next(7, '$hours')"), 'ERROR SN001', "recovered as $tag: the hour does not begin anew");
