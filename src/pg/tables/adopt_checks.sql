@@ -228,7 +228,7 @@ COMMENT ON FUNCTION snowid.lookers_at(pg_catalog.regclass, pg_catalog.int2) IS
   'Returns the constraints, indexes, and expressions checked for new values of a column.';
 
 -- Tests a new ID on everything that checks the column alone, to raise 55000 early, as the table's owner: its code must
--- not have the caller's rights. A notice, if is_told, lists what is not tested: what needs a whole row, names that depend
+-- not have the caller's rights. A notice, if is_told, lists the rest: what needs a whole row, names that depend
 -- on search_path, or other rights, and domains of another owner than the table's.
 CREATE FUNCTION snowid.try_id(tbl pg_catalog.regclass, col pg_catalog.name, id bigint, is_told boolean)
   RETURNS pg_catalog.void
