@@ -1,5 +1,6 @@
 # A dump keeps what is attached, also of names that need quoting and in other schemas, but for sequences that are no more; rows of those go with the
 # next that is detached. What is renamed stays attached, what is dropped and made anew is not.
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 

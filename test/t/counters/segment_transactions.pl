@@ -1,5 +1,6 @@
 # Numbers that a procedure or a cursor draws, in transactions of its own or beyond those that it began in, come once: what is
 # rolled back, or was not fetched, is not given again.
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 

@@ -1,4 +1,5 @@
 # Shards of the default layout that a dropped database has used leave nothing behind, though no bound is met; those of others stay.
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 

@@ -1,4 +1,5 @@
 # A watermark takes no lock. What others do to the table's defaults while they are read is noticed, or not, but does no harm.
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 

@@ -1,5 +1,6 @@
 # Functions of the extension and of portable/snowid.sql that make IDs, move shards, and say how far tables may be read give the same
 # answers to the same random arguments and settings, by what does not depend on the moment.
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 use SnowidSameAnswers;

@@ -1,5 +1,6 @@
 # A release takes a tag of its version, a date, and addresses that are the repository's, in all files that name them (make
 # check-style has these agree). The form for bugs asks for what SUPPORT.md has a reporter run.
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 use SnowidScripts;

@@ -1,6 +1,7 @@
 # A tag makes a release by .github/workflows/release.yml. Actions of all workflows are pinned by digest, a job of the release has
 # the permissions that it needs and no others, and what its steps run is there: goals of make, and steps of the scripts. Images,
 # their labels and the notes are made of what the tree has; without the secrets of a registry nothing goes there.
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 use SnowidScripts;

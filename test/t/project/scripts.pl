@@ -2,6 +2,7 @@
 # What keeps a server's package from making a cluster goes, also when the terminal is lost. Orphans of what the tests run come to
 # the script, which reaps them. Of two demos one waits; make demo-stop ends its own alone. No script names a host, except
 # PostgreSQL's and PGXN's, and snowid's own.
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 use SnowidScripts;

@@ -1,5 +1,6 @@
 # CREATE EXTENSION makes the same whatever the session has set that runs it, who may be the database's owner, and whatever default
 # privileges give.
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 use SnowidCatalog;

@@ -1,6 +1,7 @@
 # The owner of a schema may have it renamed, and another one in its place, while a superuser's script puts the extension into it. An
 # extension of which a part is in the other one, or goes by what is there, does not come to be; nor does one of which a part is not the
 # first superuser's.
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 

@@ -1,5 +1,6 @@
 # What a session waits for that waits for one of snowid's locks: they have names, and pg_stat_activity shows that of a
 # ceiling, whose lock is held while WAL is flushed.
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 

@@ -1,5 +1,6 @@
 # Statistics are a database's own: snowid.reset_stats() has those of this database alone begin anew, whom the owner
 # of the extension lets may read and reset them, and a crash begins them anew.
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 

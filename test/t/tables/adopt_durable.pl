@@ -1,6 +1,7 @@
 # That IDs come above the keys that a table had outlives the server, also where its clock stands still below those keys, and nothing
 # but the adoption has ever been written; and so does what a shard is moved ahead to. Adopting moves a shard to the very next tick,
 # and none where a key is further ahead than max_lead.
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 

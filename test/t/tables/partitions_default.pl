@@ -1,5 +1,6 @@
 # Rows in the default partition stay there: where some are a new partition's, it is refused, also if one comes while the call waits
 # for its lock, and so is a snapshot that would not show it. A new partition is where the table is, and as durable.
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 
