@@ -13,13 +13,12 @@ my $recipe = new_recipe(env => { PATH => "/usr/bin:$ENV{PATH}" });
 names_version($recipe, 'DBD::Pg', 'dpkg-query -W libdbd-pg-perl');
 run_page($recipe);
 
-run_shell($recipe, <<'END', "22 1\nno ID\n");
+run_shell($recipe, <<'END', "1\nno ID\n");
 cat photos.pl - >more.pl <<'PERL'
-print scalar(@$page), ' ', $id > 2**53, "\n";
+print $id > 2**53, "\n";
 $db->{PrintError} = 0;
 print eval { $db->last_insert_id(undef, undef, 'photos', undef) } ? "an ID\n" : "no ID\n";
 PERL
-sed -i 's/LIMIT 20/LIMIT 22/' more.pl
 perl more.pl
 END
 is(asked_as_app($recipe, q(SELECT string_agg(title, ' ' ORDER BY id) FROM photos WHERE title !~ '\d')), 'sunrise noon sunset', 'IDs are in order');

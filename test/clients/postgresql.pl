@@ -59,7 +59,7 @@ is(asked_as_app($recipe, q(SELECT string_agg(title || ' ' || seen, ', ' ORDER BY
 is(asked_as_app($recipe, q(SELECT count(*) FROM photos WHERE title ~ '-' AND seen BETWEEN 0 AND 3)), '1000', 'pgbench: each row has its own ID');
 
 # How defaults are printed.
-my %printed = slurp_file('docs/clients/README.md') =~ /^\| `(snowid_next\(.*)` \| `(.*)` \|$/mg;
+my %printed = slurp_file('docs/clients/README.md') =~ /^\|`(snowid_next\(.*)`\|`(.*)`\|$/mg;
 is(scalar(keys %printed), 3, 'defaults are listed');
 foreach my $written (sort keys %printed)
 {
