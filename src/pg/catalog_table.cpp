@@ -7,6 +7,8 @@ extern "C" {
 #include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/relation.h"
+#include "access/skey.h"
+#include "access/table.h"
 #include "catalog/dependency.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_am.h"
@@ -16,6 +18,7 @@ extern "C" {
 #include "catalog/pg_proc.h"
 #include "commands/extension.h"
 #include "executor/spi.h"
+#include "utils/fmgroids.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -56,6 +59,17 @@ bool is_own_function(Oid function, const char* name) {
   const bool is_alike = form->prolang == ClanguageId && strcmp(NameStr(form->proname), name) == 0;
   ReleaseSysCache(row);
   return is_alike && belongs_to(ProcedureRelationId, function, kExtensionName);
+}
+
+HeapTuple catalog_row(Oid catalog, Oid index, AttrNumber column, Oid oid) {
+  ScanKeyData key;
+  ScanKeyInit(&key, column, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(oid));
+  Relation relation = table_open(catalog, AccessShareLock);
+  SysScanDesc scan = systable_beginscan(relation, index, OidIsValid(index), nullptr, 1, &key);
+  HeapTuple row = heap_copytuple(systable_getnext(scan));
+  systable_endscan(scan);
+  table_close(relation, AccessShareLock);
+  return row;
 }
 
 const char* qualified_name(Oid relid) {

@@ -37,6 +37,10 @@ bool is_own_relation(Oid relid);
 // arguments, but only superusers create C functions.
 bool is_own_function(Oid function, const char* name);
 
+// A copy of the first row of a catalog with this OID in a column, by an index on it, or
+// InvalidOid; nullptr if there is none. Ignores the caller's snapshot.
+HeapTuple catalog_row(Oid catalog, Oid index, AttrNumber column, Oid oid);
+
 // Schema-qualified and quoted. Requires: the relation exists.
 const char* qualified_name(Oid relid);
 

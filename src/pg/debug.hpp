@@ -46,7 +46,8 @@ inline void assert_holds_none() noexcept { Assert(InterruptHoldoffCount == 0); }
 // This process holds a buffer's lock, or a dshash partition's, which cannot be named.
 inline void assert_holds_some() noexcept { Assert(InterruptHoldoffCount > 0); }
 
-// In this mode or a stronger one. An object is locked as by LockDatabaseObject().
+// In this mode or a stronger one. An object is locked as by LockDatabaseObject(); one that all
+// databases share, by LockSharedObject(), has no database.
 inline void assert_has_lock([[maybe_unused]] Oid relid, [[maybe_unused]] LOCKMODE mode) noexcept {
 #ifdef USE_ASSERT_CHECKING
   LOCKTAG tag;
@@ -62,11 +63,6 @@ inline void assert_has_object_lock([[maybe_unused]] Oid relid, [[maybe_unused]] 
   SET_LOCKTAG_OBJECT(tag, database, relid, object, 0);
   Assert(has_lock(tag, mode));
 #endif
-}
-
-// An object that all databases share, such as a database.
-inline void assert_has_shared_object_lock(Oid relid, Oid object, LOCKMODE mode) noexcept {
-  assert_has_object_lock(relid, object, mode, InvalidOid);
 }
 
 }  // namespace snowid::pg

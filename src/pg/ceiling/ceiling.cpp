@@ -323,7 +323,7 @@ void ceiling_lift(core::UnixMicros moment) {
 }
 
 XLogRecPtr ceiling_set_back(core::UnixMicros moment, const core::SkippedTimes& skipped) {
-  assert_has_shared_object_lock(DatabaseRelationId, MyDatabaseId, AccessExclusiveLock);
+  assert_has_object_lock(DatabaseRelationId, MyDatabaseId, AccessExclusiveLock, InvalidOid);
   const LockedCeiling locked = lock_ceiling(Urgency::kMust);
   Ceiling* ceiling = my_ceiling;
   SharedSkippedTimes* shared = &shared_database->skipped;

@@ -4,16 +4,12 @@
 #include "pg/compat.hpp"
 
 extern "C" {
-#include "access/genam.h"
 #include "access/generic_xlog.h"
 #include "access/relation.h"
-#include "access/skey.h"
-#include "access/table.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_subscription_rel.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
-#include "utils/fmgroids.h"
 }
 
 // The version of SecondPage: its form, and the meaning of its fields.
@@ -75,17 +71,9 @@ Relation open_ceiling(Urgency urgency) {
 }
 
 bool is_set_by_subscription(Relation relation) {
-  if (!kReplicatesSequences) return false;
-  ScanKeyData key;
-  ScanKeyInit(&key, Anum_pg_subscription_rel_srrelid, BTEqualStrategyNumber, F_OIDEQ,
-              ObjectIdGetDatum(RelationGetRelid(relation)));
-  Relation catalog = table_open(SubscriptionRelRelationId, AccessShareLock);
-  SysScanDesc scan =
-      systable_beginscan(catalog, SubscriptionRelSrrelidSrsubidIndexId, true, nullptr, 1, &key);
-  const bool is_set = HeapTupleIsValid(systable_getnext(scan));
-  systable_endscan(scan);
-  table_close(catalog, AccessShareLock);
-  return is_set;
+  return kReplicatesSequences &&
+         catalog_row(SubscriptionRelRelationId, SubscriptionRelSrrelidSrsubidIndexId,
+                     Anum_pg_subscription_rel_srrelid, RelationGetRelid(relation)) != nullptr;
 }
 
 CeilingPages lock_pages(Relation relation) {

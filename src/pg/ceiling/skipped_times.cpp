@@ -196,7 +196,7 @@ void set_slot_back(Slot* slot, const core::Layout& layout, const ReturnPlan& pla
 
 // Lowers slots and floor in memory. Raises: as ids_learn_ceiling(), which the next ID calls again.
 void set_memory_back(const ReturnPlan& plan) {
-  assert_has_shared_object_lock(DatabaseRelationId, MyDatabaseId, AccessExclusiveLock);
+  assert_has_object_lock(DatabaseRelationId, MyDatabaseId, AccessExclusiveLock, InvalidOid);
   // The right clock may have used removed slots up to `resume`.
   const int64 resume_us = plan.resume.value;
   if (range_at(plan.skipped, shared_floor()) != nullptr || shared_floor() < plan.resume)

@@ -26,10 +26,6 @@ bool has_changed = false;
 
 constexpr uint64 kNumberMask = (uint64{1} << kSharedNumberBits) - 1;
 
-void begin_database(void* entry) {
-  LWLockInitialize(&static_cast<Database*>(entry)->ceiling.lock, tranche_of(Tranche::kCeiling));
-}
-
 TransactionId find_row_xmin() {
   HeapTuple row = SearchSysCache1(DATABASEOID, ObjectIdGetDatum(MyDatabaseId));
   if (!HeapTupleIsValid(row)) elog(ERROR, "cache lookup failed for database %u", MyDatabaseId);
@@ -53,8 +49,7 @@ bool has_other_number() { return has_changed || IsParallelWorker() || RecoveryIn
 
 std::atomic<uint64_t>* number_word = &own_number_word;
 
-SharedTable databases = {"databases", SNOWID_IDS_ABI, sizeof(Oid), sizeof(Database),
-                         begin_database};
+SharedTable databases = {"databases", SNOWID_IDS_ABI, sizeof(Oid), sizeof(Database)};
 SharedTable slots = {"slots", SNOWID_IDS_ABI, kSlotKeySize, sizeof(Slot)};
 
 void database_attach() {
@@ -65,7 +60,10 @@ void database_attach() {
   auto* database = static_cast<Database*>(table_find_or_make(databases, &MyDatabaseId, &made));
   // Under the partition's lock, which orders it with a sweep about to remove the entry.
   database->users.fetch_add(1, std::memory_order_relaxed);
-  if (made) database->row_xmin.store(row_xmin, std::memory_order_relaxed);
+  if (made) {
+    LWLockInitialize(&database->ceiling.lock, tranche_of(Tranche::kCeiling));
+    database->row_xmin.store(row_xmin, std::memory_order_relaxed);
+  }
   may_be_another = database->row_xmin.load(std::memory_order_acquire) != row_xmin;
   dshash_release_lock(databases.attached, database);
   shared_database = database;

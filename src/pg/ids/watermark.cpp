@@ -31,10 +31,7 @@
 #include "pg/values.hpp"
 
 extern "C" {
-#include "access/genam.h"
 #include "access/htup_details.h"
-#include "access/skey.h"
-#include "access/table.h"
 #include "access/xact.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
@@ -46,7 +43,6 @@ extern "C" {
 #include "storage/lwlock.h"
 #include "storage/proc.h"
 #include "utils/acl.h"
-#include "utils/fmgroids.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -160,20 +156,13 @@ List* tables_below(Oid relid) {
 // earlier writers still insert into the partition.
 List* tables_above(Oid relid) {
   List* tables = NIL;
-  Relation inherits = table_open(InheritsRelationId, AccessShareLock);
-  while (OidIsValid(relid) && get_rel_relispartition(relid)) {
-    ScanKeyData key;
-    ScanKeyInit(&key, Anum_pg_inherits_inhrelid, BTEqualStrategyNumber, F_OIDEQ,
-                ObjectIdGetDatum(relid));
-    SysScanDesc scan =
-        systable_beginscan(inherits, InheritsRelidSeqnoIndexId, true, nullptr, 1, &key);
-    HeapTuple row = systable_getnext(scan);
-    relid = HeapTupleIsValid(row) ? reinterpret_cast<Form_pg_inherits>(GETSTRUCT(row))->inhparent
-                                  : InvalidOid;
-    systable_endscan(scan);
-    if (OidIsValid(relid)) tables = lappend_oid(tables, relid);
+  while (get_rel_relispartition(relid)) {
+    const HeapTuple row = catalog_row(InheritsRelationId, InheritsRelidSeqnoIndexId,
+                                      Anum_pg_inherits_inhrelid, relid);
+    if (!HeapTupleIsValid(row)) break;
+    relid = reinterpret_cast<Form_pg_inherits>(GETSTRUCT(row))->inhparent;
+    tables = lappend_oid(tables, relid);
   }
-  table_close(inherits, AccessShareLock);
   return tables;
 }
 
@@ -182,15 +171,8 @@ void require_not_distributed(Oid relid) {
   const Oid catalog = get_relname_relid("pg_dist_partition", PG_CATALOG_NAMESPACE);
   if (!OidIsValid(catalog)) return;
   const AttrNumber column = get_attnum(catalog, "logicalrelid");
-  if (column == InvalidAttrNumber) return;
-  ScanKeyData key;
-  ScanKeyInit(&key, column, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
-  Relation distributed = table_open(catalog, AccessShareLock);
-  SysScanDesc scan = systable_beginscan(distributed, InvalidOid, false, nullptr, 1, &key);
-  const bool is_found = HeapTupleIsValid(systable_getnext(scan));
-  systable_endscan(scan);
-  table_close(distributed, AccessShareLock);
-  if (is_found)
+  if (column != InvalidAttrNumber &&
+      HeapTupleIsValid(catalog_row(catalog, InvalidOid, column, relid)))
     ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
             errmsg("table \"%s\" is distributed by Citus", get_rel_name(relid)),
             errdetail("Its rows are on other nodes, each of which issues IDs of its own."),

@@ -50,15 +50,12 @@ static_assert(sizeof(Root) <= kRootSize);
 
 Root* root = nullptr;
 
-// Raises: 55000. table: the one with another form, nullptr for the root.
-[[noreturn]] void report_other_abi(const char* table, uint32 there, uint32 here) {
+// Raises: 55000.
+[[noreturn]] void report_other_abi(const char* name, uint32 there, uint32 here) {
   ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
           errmsg("library \"snowid\" was replaced while the server was running"),
-          table == nullptr
-              ? errdetail("Shared memory has ABI %u, and this library has ABI %u.", there, here)
-              : errdetail("Table \"%s\" in shared memory has ABI %u, and this library has "
-                          "ABI %u.",
-                          table, there, here),
+          errdetail("Table \"%s\" in shared memory has ABI %u, and this library has ABI %u.", name,
+                    there, here),
           errhint("Restart the server."));
 }
 
@@ -76,7 +73,7 @@ Root* find_root() {
     made->abi = SNOWID_SHARED_ABI;
   }
   LWLockRelease(AddinShmemInitLock);
-  if (made->abi != SNOWID_SHARED_ABI) report_other_abi(nullptr, made->abi, SNOWID_SHARED_ABI);
+  if (made->abi != SNOWID_SHARED_ABI) report_other_abi(kRootName, made->abi, SNOWID_SHARED_ABI);
   for (uint32 i = 0; i < lengthof(kTrancheNames); i++)
     name_tranche(made->tranches[i], kTrancheNames[i]);
   return made;
