@@ -12,7 +12,7 @@ $_ .= ' FROM generate_series(1, 500)' foreach values %draw;
 # What needs which family (ObjectIDs are made of the ticks of IDs); the table that is of another form, and the number of
 # the form that is there.
 my %changed = (
-    counters => { refused => 'counters sections', table => 'segments', abi => 10 },
+    counters => { refused => 'counters sections', table => 'segments', abi => 11 },
     ids => { refused => 'ids objectid', table => 'databases', abi => 9 },
     objectid => { refused => 'objectid', table => 'objectid', abi => 1 });
 my $node = ready_server('family', sql => 'CREATE SEQUENCE numbers INCREMENT 1000; CREATE SEQUENCE keyed INCREMENT 10000');
