@@ -15,6 +15,13 @@ struct GivenBlocks {
   int64_t max;        // the remote sequence's maximum
 };
 
+// Whether the blocks are within the remote sequence's maximum, each beginning at or below it.
+constexpr bool is_possible(const GivenBlocks& given) noexcept {
+  if (given.first > given.max) return false;
+  const uint64_t room = static_cast<uint64_t>(given.max) - static_cast<uint64_t>(given.first);
+  return static_cast<uint64_t>(given.blocks) - 1 <= room / static_cast<uint64_t>(given.increment);
+}
+
 struct OwnNumbers {
   bool has_next;  // whether another block can begin
   int64_t next;   // the least number at which it can

@@ -19,6 +19,12 @@ struct SequenceValue {
   int64_t log_cnt;  // below 0 if it is the mark
 };
 
+// Sets *next to the number that nextval would return. Returns false if it exceeds bigint.
+constexpr bool next_number(const SequenceValue& page, int64_t increment, int64_t* next) noexcept {
+  *next = page.last;
+  return !page.is_called || !__builtin_add_overflow(page.last, increment, next);
+}
+
 struct Known {
   std::atomic<uint32_t> file;  // the sequence's storage, 0 if the numbers in memory are invalid
   // Last value and LSN of the page before the change under way, and after; equal if there is none.

@@ -215,12 +215,16 @@ void report_not_stored(const char* table) {
           errhint("Drop the rule, trigger, or policy."));
 }
 
-Relation own_sequence_open(const char* name, LOCKMODE lock) {
-  Relation relation = own_relation_open(name, lock);
-  if (relation->rd_rel->relkind != RELKIND_SEQUENCE ||
-      relation->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT)
-    report_missing(name);
-  return relation;
+void require_permanent_sequence(Relation relation) {
+  if (relation->rd_rel->relkind == RELKIND_SEQUENCE &&
+      relation->rd_rel->relpersistence == RELPERSISTENCE_PERMANENT)
+    return;
+  const char* name = RelationGetRelationName(relation);
+  ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+          errmsg("relation \"%s.%s\" is not a permanent sequence", kInternalSchemaName, name),
+          errdetail("IDs could repeat after a crash."),
+          errhint("Make it permanent with ALTER SEQUENCE %s.%s SET LOGGED.", kInternalSchemaName,
+                  name));
 }
 
 SNOWID_FUNCTION(snowid_keep_extension) {
@@ -231,8 +235,7 @@ SNOWID_FUNCTION(snowid_keep_extension) {
   PG_RETURN_VOID();
 }
 
-const TriggerData* require_own_trigger(FunctionCallInfo fcinfo, const char* function,
-                                       const char* truncate_hint) {
+const TriggerData* require_own_trigger(FunctionCallInfo fcinfo, const char* truncate_hint) {
   const auto* trigger = reinterpret_cast<TriggerData*>(fcinfo->context);
   const bool is_truncate =
       CALLED_AS_TRIGGER(fcinfo) && TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event);
@@ -242,7 +245,7 @@ const TriggerData* require_own_trigger(FunctionCallInfo fcinfo, const char* func
           extension_relation(RelationGetRelationName(trigger->tg_relation)))
     ereport(ERROR, errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
             errmsg("function \"%s.%s\" can be called only by triggers of extension \"%s\"",
-                   kInternalSchemaName, function, kExtensionName));
+                   kInternalSchemaName, get_func_name(fcinfo->flinfo->fn_oid), kExtensionName));
   if (is_truncate)
     ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
             errmsg("cannot truncate table \"%s.%s\"", kInternalSchemaName,

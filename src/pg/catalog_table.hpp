@@ -84,14 +84,14 @@ uint64 own_table_execute(const char* table, const char* statement, int count, Oi
 // Raises: 55000 because the table does not contain what was stored.
 [[noreturn]] void report_not_stored(const char* table);
 
-// Raises: 55000 if there is no such permanent sequence in snowid_internal.
-Relation own_sequence_open(const char* name, LOCKMODE lock);
+// Raises: 55000 if a relation of snowid_internal is not a permanent sequence: a crash would reset
+// it.
+void require_permanent_sequence(Relation relation);
 
-// The trigger calling this trigger function: BEFORE, for each row of a table of snowid. function:
-// its name in snowid_internal. Raises: 39P01 if the call is any other one, so any role may make it;
-// 0A000, with this hint, for TRUNCATE, because replication would truncate this server's rows.
-const TriggerData* require_own_trigger(FunctionCallInfo fcinfo, const char* function,
-                                       const char* truncate_hint);
+// The trigger calling this trigger function: BEFORE, for each row of a table of snowid. Raises:
+// 39P01 if the call is any other one, so any role may make it; 0A000, with this hint, for TRUNCATE,
+// because replication would truncate this server's rows.
+const TriggerData* require_own_trigger(FunctionCallInfo fcinfo, const char* truncate_hint);
 
 HeapTuple row_of(const TriggerData* trigger);
 

@@ -67,11 +67,11 @@ SequencePage sequence_page_lock_of(Form_pg_class form) {
 
 void sequence_page_unlock(const SequencePage& page) { UnlockReleaseBuffer(page.buffer); }
 
-int64 sequence_last(Relation relation) {
+SequenceValue sequence_value(Relation relation) {
   const SequencePage page = sequence_page_lock(relation);
-  const int64 last = sequence_page_value(page).last;
+  const SequenceValue value = sequence_page_value(page);
   sequence_page_unlock(page);
-  return last;
+  return value;
 }
 
 SequenceValue sequence_page_value(const SequencePage& page) noexcept {

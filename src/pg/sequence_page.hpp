@@ -36,7 +36,8 @@ SequencePage sequence_page_lock_of(Form_pg_class form);
 
 SequenceValue sequence_page_value(const SequencePage& page) noexcept;
 
-int64 sequence_last(Relation relation);
+// Locks the page for this.
+SequenceValue sequence_value(Relation relation);
 
 // Stores a value in the page, and a mark if changes are not logged. Returns the end of the WAL
 // record, InvalidXLogRecPtr if there is none to wait for (unlogged, or synced by the commit).

@@ -250,7 +250,7 @@ bool has_dropped_shared() {
 void look_at_ceiling() {
   const LockedCeiling locked = lock_ceiling(Urgency::kMust);
   if (!is_durable_in(locked.relation) ||
-      sequence_last(locked.relation) != my_ceiling->written_us / 1000) {
+      sequence_value(locked.relation).last != my_ceiling->written_us / 1000) {
     write_ceiling(locked, {0});
     publish_ceiling(locked.relation);
   }

@@ -59,14 +59,7 @@ Relation open_ceiling(Urgency urgency) {
       ceiling_relid = InvalidOid;
     }
   }
-  if (relation->rd_rel->relkind != RELKIND_SEQUENCE ||
-      relation->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT)
-    ereport(
-        ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-        errmsg("relation \"%s.%s\" is not a permanent sequence", kInternalSchemaName, kCeilingName),
-        errdetail("IDs could repeat after a crash."),
-        errhint("Make it permanent with ALTER SEQUENCE %s.%s SET LOGGED.", kInternalSchemaName,
-                kCeilingName));
+  require_permanent_sequence(relation);
   return relation;
 }
 

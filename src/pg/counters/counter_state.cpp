@@ -190,7 +190,9 @@ void sweep_counters(Bound bound) {
   remove_idle(sections, bound, Which::kAll);
 }
 
-Entry* find_or_make(SharedTable* table, Oid relid) {
+}  // namespace
+
+void* shared_counter(SharedTable* table, Oid relid) {
   const CounterKey key{MyDatabaseId, relid};
   table_attach(&segments);
   table_attach(&sections);
@@ -215,8 +217,6 @@ Entry* find_or_make(SharedTable* table, Oid relid) {
   return entry;
 }
 
-}  // namespace
-
 bool sections_make_room(uint32 more) {
   assert_holds_none();
   const Bound bound = bound_of(key_quota, more);
@@ -226,14 +226,6 @@ bool sections_make_room(uint32 more) {
   quota_attach(&quota);
   sweep_keys(bound);
   return bound_of(key_quota, more) == Bound::kNone;
-}
-
-SharedSegment* shared_segment(Oid relid) {
-  return reinterpret_cast<SharedSegment*>(find_or_make(&segments, relid));
-}
-
-SharedSection* shared_section(Oid relid) {
-  return reinterpret_cast<SharedSection*>(find_or_make(&sections, relid));
 }
 
 bool refill_begin(RefillRight* right) {

@@ -1,7 +1,7 @@
 // Shared state of counters: an entry in shared memory for each sequence used as a segment
 // (sequence_cache.cpp) or as a section (keyed_counter.cpp), and the right to refill it.
 //
-// Called in this order: shared_segment() or shared_section() once in a session; refill_begin() or
+// Called in this order: shared_counter() once in a session; refill_begin() or
 // refill_wait(); end_refill(); for a section also sections_make_room().
 //
 // Shared: SharedSegment and SharedSection, entries of the tables "segments" and "sections". A
@@ -179,11 +179,10 @@ bool sections_make_room(uint32 more);
 extern SharedTable segments;
 extern SharedTable sections;
 
-// Finds or makes the entry of a sequence of this database, with this session counted as a user.
-// Raises: 53400 if there are too many; 53200 or 53100 without memory; 55000 if another library
-// version made shared memory.
-SharedSegment* shared_segment(Oid relid);
-SharedSection* shared_section(Oid relid);
+// Finds or makes the entry of a sequence of this database in one of the tables, with this session
+// counted as a user. Raises: 53400 if there are too many; 53200 or 53100 without memory; 55000 if
+// another library version made shared memory.
+void* shared_counter(SharedTable* table, Oid relid);
 
 // 50 L for a database, 200 L for the server; L: the greater of snowid.section_keys and its default.
 extern Quota key_quota;

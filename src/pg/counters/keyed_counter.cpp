@@ -366,7 +366,8 @@ void raise_limit(Counter* counter, int64 was, Urgency urgency) {
 
 Counter* section_open(Oid relid, AclMode rights) {
   Counter* counter = counter_open(relid, rights);
-  if (unlikely(counter->section == nullptr)) counter->section = shared_section(relid);
+  if (unlikely(counter->section == nullptr))
+    counter->section = static_cast<SharedSection*>(shared_counter(&sections, relid));
   return counter;
 }
 

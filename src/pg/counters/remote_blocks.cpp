@@ -137,13 +137,6 @@ constexpr size_t kLongestIdentity = 63;
                   source.server, least - 1));
 }
 
-bool is_possible(const core::GivenBlocks& allocated) noexcept {
-  if (allocated.first > allocated.max) return false;
-  const uint64 room = static_cast<uint64>(allocated.max) - static_cast<uint64>(allocated.first);
-  return static_cast<uint64>(allocated.blocks) - 1 <=
-         room / static_cast<uint64>(allocated.increment);
-}
-
 // Reads the answer. identity: of kLongestIdentity + 1 bytes. Raises: 42809, 55000, 08P01.
 void read_answer(const RemoteSource& source, int64 least, uint64 blocks, char* identity,
                  core::GivenBlocks* allocated) {
@@ -166,7 +159,7 @@ void read_answer(const RemoteSource& source, int64 least, uint64 blocks, char* i
   if (source.identity == nullptr) return;
   *allocated = {answer.number(kFirst), answer.number(kBlocks, 1, static_cast<int64>(blocks)),
                 answer.number(kIncrement, 1), answer.number(kMax)};
-  if (!is_possible(*allocated))
+  if (!core::is_possible(*allocated))
     report_invalid_answer(source.server, "The blocks are above the maximum value of the sequence.");
   // setval was used meanwhile, or the next number could not be read.
   if (allocated->first < least) report_behind(source, allocated->first, least);

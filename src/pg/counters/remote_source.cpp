@@ -70,13 +70,11 @@ void lock_own_sequence(Oid relid) {
 // The least number for a source to allocate: the sequence's next; PG_INT64_MIN if exhausted.
 int64 least_of(Oid relid) {
   const int64 increment = sequence_options(relid).increment;
-  const SequencePage page = sequence_page_lock(relation_open(relid, AccessShareLock));
-  const SequenceValue value = sequence_page_value(page);
-  sequence_page_unlock(page);
-  relation_close(page.relation, AccessShareLock);
-  int64 next = value.last;
-  if (value.is_called && __builtin_add_overflow(value.last, increment, &next)) return PG_INT64_MIN;
-  return next;
+  Relation relation = relation_open(relid, AccessShareLock);
+  const SequenceValue value = sequence_value(relation);
+  relation_close(relation, AccessShareLock);
+  int64_t next;
+  return core::next_number(value, increment, &next) ? next : PG_INT64_MIN;
 }
 
 // Gives the sequence new storage and changes nothing else: all sessions notice.

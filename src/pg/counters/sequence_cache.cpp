@@ -23,6 +23,7 @@
 #include "pg/sequence_page.hpp"
 
 extern "C" {
+#include "access/relation.h"
 #include "funcapi.h"
 #include "nodes/parsenodes.h"
 #include "portability/instr_time.h"
@@ -98,8 +99,9 @@ enum class Outcome : uint8_t {
 // smaller; then also above all issued numbers. Returns false if it would exceed bigint.
 bool find_first(const Counter* counter, SequenceValue value, int64 increment, int64* first) {
   const SharedSegment* segment = counter->segment;
-  *first = value.last;
-  if (value.is_called && __builtin_add_overflow(value.last, increment, first)) return false;
+  int64_t next;
+  if (!core::next_number(value, increment, &next)) return false;
+  *first = next;
   const uint32_t file = segment->known.file.load();
   const bool is_altered = file != 0 && file != file_of(counter->file) &&
                           value.last == segment->known.after.load() &&
@@ -148,9 +150,9 @@ uint64 blocks_to_allocate_ahead(const SharedSegment* segment, uint64 size, uint6
 
 // find_first() with the current value on the page. Returns false if no number is left.
 bool look_for_first(const Counter* counter, const SequenceOptions& options, int64* first) {
-  const SequencePage page = counter_page_lock(counter);
-  const SequenceValue value = sequence_page_value(page);
-  counter_page_unlock(page);
+  Relation relation = relation_open(counter->relid, NoLock);
+  const SequenceValue value = sequence_value(relation);
+  relation_close(relation, NoLock);
   return find_first(counter, value, options.increment, first) && *first <= options.max;
 }
 
@@ -267,7 +269,8 @@ core::Drawn refill_segment(Counter* counter, uint64 size, Urgency urgency, uint3
 
 Counter* segment_open(Oid relid) {
   Counter* counter = counter_open(relid, ACL_USAGE | ACL_UPDATE);
-  if (unlikely(counter->segment == nullptr)) counter->segment = shared_segment(relid);
+  if (unlikely(counter->segment == nullptr))
+    counter->segment = static_cast<SharedSegment*>(shared_counter(&segments, relid));
   return counter;
 }
 

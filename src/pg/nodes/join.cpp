@@ -105,7 +105,7 @@ void note(Finding finding, Membership* member) {
       WARNING,
       errmsg("registry over server \"%s\" has not confirmed number " INT64_FORMAT " of node \"%s\"",
              member->server, member->number, member->node),
-      errdetail_internal("%s", kFindings[static_cast<int>(finding)].detail),
+      errdetail_internal("%s", kFindings[static_cast<int>(finding)]),
       finding == Finding::kRegistryMoved
           ? errhint("If the old registry is stopped for good, use snowid.recover_registry() on the "
                     "registry, and then snowid.accept_registry() on each node.")

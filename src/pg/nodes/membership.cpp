@@ -46,7 +46,8 @@ constexpr char kTable[] = "membership";
 Oid sequence_oid = InvalidOid;
 
 Relation open_sequence(LOCKMODE lock) {
-  Relation sequence = own_sequence_open(kSequence, lock);
+  Relation sequence = own_relation_open(kSequence, lock);
+  require_permanent_sequence(sequence);
   sequence_oid = RelationGetRelid(sequence);
   return sequence;
 }
@@ -213,8 +214,8 @@ void report_state(const Membership& member) {
 // replication are another server's, and skipped. A restored row of snowid_internal.membership takes
 // effect at the commit.
 SNOWID_FUNCTION(snowid_keep_own_rows) {
-  const TriggerData* trigger = require_own_trigger(
-      fcinfo, "keep_own_rows", "Use the functions of extension \"snowid\" instead.");
+  const TriggerData* trigger =
+      require_own_trigger(fcinfo, "Use the functions of extension \"snowid\" instead.");
   if (IsLogicalWorker()) PG_RETURN_DATUM(Datum{0});
   if (strcmp(RelationGetRelationName(trigger->tg_relation), kTable) == 0) {
     shared_number_change_with_transaction();

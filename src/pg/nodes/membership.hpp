@@ -52,18 +52,11 @@ enum class Finding : uint8_t {
 };
 
 // As in snowid.node_status and as DETAIL of a warning.
-inline constexpr struct {
-  const char* problem;
-  const char* detail;
-} kFindings[] = {
-    {nullptr, nullptr},
-    {"registry was restored, promoted, upgraded or moved, and may have lost this number",
-     "The registry was restored, promoted, upgraded or moved, and may have lost this number."},
-    {"this server was promoted or restored since the registry has confirmed the number",
-     "This server was promoted or restored since the registry has confirmed the number."},
-    {"another server, which was promoted or restored, uses the number, too",
-     "Another server, which was promoted or restored, uses the number, too."},
-};
+inline constexpr const char* kFindings[] = {
+    nullptr,
+    "The registry was restored, promoted, upgraded or moved, and may have lost this number.",
+    "This server was promoted or restored since the registry has confirmed the number.",
+    "Another server, which was promoted or restored, uses the number, too."};
 
 // All 0 if never stored.
 struct Membership {

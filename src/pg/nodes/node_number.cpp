@@ -90,7 +90,7 @@ void resolve_by_membership(NodeNumber* result, bool is_standby) {
     result->checked = member.checked;
   }
   if (state != MemberState::kJoined) report_state(member);
-  result->problem = kFindings[static_cast<int>(member.finding)].problem;
+  result->problem = kFindings[static_cast<int>(member.finding)];
   if (!is_standby) shared_number_store(changes, member.number);
 }
 

@@ -239,7 +239,7 @@ void at_eosubxact_moves(SubXactEvent event, SubTransactionId part, SubTransactio
 // replication are about another server's shards, and skipped.
 SNOWID_FUNCTION(snowid_check_move) {
   constexpr char kHint[] = "Use snowid.release_shard() and snowid.accept_shard().";
-  const TriggerData* trigger = require_own_trigger(fcinfo, "check_move", kHint);
+  const TriggerData* trigger = require_own_trigger(fcinfo, kHint);
   // A trigger of the replication worker may itself move a shard.
   const bool is_of_move = is_row_of_move;
   is_row_of_move = false;
