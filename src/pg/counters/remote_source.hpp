@@ -2,8 +2,8 @@
 // snowid_internal.segment_sources names the source, and the role with whose rights it is used.
 //
 // A refill (sequence_cache.cpp) calls, in this order: is_unreachable_source() and
-// is_retry_too_early(), which use the last failure; source_find(); source_allocate()
-// (remote_blocks.cpp); note_failure().
+// is_retry_too_early(), which use the last failure; source_find(); source_allocate();
+// note_failure().
 //
 // Shared: the table; and SourceFailures in a segment's entry (counter_state.hpp), stored with the
 // right to refill, read by every process; statistics zero the counts at any time.
@@ -62,11 +62,6 @@ bool is_unreachable_source(const Counter* counter) noexcept;
 // Raises: a cancel.
 ErrorData* source_allocate(const RemoteSource& source, int64 least, uint64 blocks,
                            core::GivenBlocks* allocated);
-
-// The identity of a source to be attached; all other fields are set. Allocates nothing. Raises:
-// 08006 if the server cannot be reached; 55000 if the source cycles, counts down, or is behind
-// `least`; 42809 if it is not a sequence; 08P01 if the answer is invalid.
-const char* source_identify(const RemoteSource& source, int64 least);
 
 // Raises: 08006. why: the error of this attempt, nullptr if the next one is not due.
 [[noreturn]] void source_report_down(const RemoteSource& source, const ErrorData* why);
