@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "core/adapting_step.hpp"
+#include "core/known.hpp"
 
 namespace snowid::core {
 
@@ -138,6 +139,22 @@ inline bool last_given(const Segment& segment, int64_t* number) noexcept {
   return false;
 }
 
+// Sets *first to the least number at which the next block may begin: nextval's. If the storage has
+// changed since the last refill and the value has not, ALTER SEQUENCE may have made INCREMENT
+// smaller; then also above all issued numbers. Returns false if it would exceed bigint. file: the
+// storage. Requires: as last_given().
+inline bool find_first(const Segment& segment, const Known& known, uint32_t file,
+                       const SequenceValue& value, int64_t increment, int64_t* first) noexcept {
+  if (!next_number(value, increment, first)) return false;
+  const uint32_t known_file = known.file.load();
+  const bool is_altered = known_file != 0 && known_file != file &&
+                          value.last == known.after.load() &&
+                          value.is_called == known.is_called.load();
+  int64_t given;
+  if (!is_altered || !last_given(segment, &given) || given < *first) return true;
+  return !__builtin_add_overflow(given, 1, first);
+}
+
 inline bool is_running_low(const Segment& segment) noexcept {
   return segment.cursor.load(std::memory_order_acquire) >=
          segment.alert.load(std::memory_order_relaxed);
@@ -194,6 +211,21 @@ inline constexpr uint64_t kPart = 16;
 constexpr uint64_t blocks_within(uint64_t blocks, uint64_t size, uint64_t issued,
                                  uint64_t want) noexcept {
   return std::max({uint64_t{1}, std::min(blocks, issued / kPart / size), (want + size - 1) / size});
+}
+
+struct Raise {
+  uint64_t increments;
+  int64_t limit;
+};
+
+// Raises a section's limit above `used`, below `max`, by `increments` increments, at most the part
+// of the numbers left, at least one number.
+constexpr Raise raise_by(int64_t used, int64_t max, uint64_t increments,
+                         uint64_t increment) noexcept {
+  const uint64_t room = static_cast<uint64_t>(max) - static_cast<uint64_t>(used);
+  const uint64_t step = std::min(increments * increment, std::max<uint64_t>(room / kPart, 1));
+  return {std::max<uint64_t>(step / increment, 1),
+          static_cast<int64_t>(static_cast<uint64_t>(used) + step)};
 }
 
 struct Allotment {

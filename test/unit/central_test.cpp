@@ -10,6 +10,15 @@ constexpr GivenBlocks kGiven{1001, 3, 100, 5000};
 
 OwnNumbers From(int64_t next, int64_t max = INT64_MAX) { return {true, next, max}; }
 
+TEST(CentralTest, IsPossibleWhereTheLastBlockBeginsUpToTheMaximum) {
+  EXPECT_TRUE(is_possible(kGiven));
+  EXPECT_TRUE(is_possible({1001, 3, 100, 1201}));
+  EXPECT_FALSE(is_possible({1001, 3, 100, 1200}));
+  EXPECT_FALSE(is_possible({1001, 1, 100, 1000}));
+  EXPECT_TRUE(is_possible({INT64_MIN, 2, INT64_MAX, INT64_MAX}));
+  EXPECT_FALSE(is_possible({INT64_MIN, 4, INT64_MAX, INT64_MAX}));
+}
+
 TEST(CentralTest, TakesAllThatIsAboveWhatWasGivenHere) {
   const TakenBlocks taken = take_blocks(kGiven, From(1001));
   EXPECT_EQ(taken.taking, Taking::kTaken);

@@ -27,6 +27,15 @@ void Refill(Known& known) {
   settle(known, kFile);
 }
 
+TEST(KnownTest, TheNextNumberIsThatOfNextval) {
+  int64_t next = 0;
+  EXPECT_TRUE(next_number(kOld, 10, &next));
+  EXPECT_EQ(next, 1010);
+  EXPECT_TRUE(next_number({1000, false, 70, kMark}, 10, &next));
+  EXPECT_EQ(next, 1000);
+  EXPECT_FALSE(next_number({INT64_MAX - 9, true, 70, kMark}, 10, &next));
+}
+
 TEST(KnownTest, NothingCountsBeforeTheFirstRefillIsDone) {
   Known known{};
   const SequenceValue fresh{1, false, 50, 0};

@@ -36,6 +36,16 @@ TEST(BlocksWithin, HaveTheNumbersAskedFor) {
   EXPECT_EQ(blocks_within(30, 100, 1'000'000, 1024), 30u);
 }
 
+TEST(RaiseBy, IsAPartOfWhatIsLeft) {
+  EXPECT_EQ(raise_by(0, INT64_MAX, 4, 1000).limit, 4000);
+  EXPECT_EQ(raise_by(0, INT64_MAX, 4, 1000).increments, 4u);
+  EXPECT_EQ(raise_by(0, 32'000, 4, 1000).limit, 2000);
+  EXPECT_EQ(raise_by(0, 32'000, 4, 1000).increments, 2u);
+  EXPECT_EQ(raise_by(99, 100, 4, 1000).limit, 100);
+  EXPECT_EQ(raise_by(99, 100, 4, 1000).increments, 1u);
+  EXPECT_EQ(raise_by(INT64_MIN, INT64_MAX, 1, 1000).limit, INT64_MIN + 1000);
+}
+
 TEST(Allot, IsWholeBlocksFarFromTheEnd) {
   EXPECT_EQ(Text(allot(1, INT64_MAX, {1000, 1000}, 1, 1)), "1000 in 1, last 1");
   EXPECT_EQ(Text(allot(1, INT64_MAX, {1000, 1000}, 4, 1)), "4000 in 4, last 3001");

@@ -283,12 +283,11 @@ bool next_of_key(SharedSection* section, int64 value, int64* number) {
   return is_known ? is_drawn : add_key(section, key, number);
 }
 
-uint64 increments_to_raise(const SharedSection* section, int64 increment, core::UnixMicros now) {
+uint64 increments_to_raise(const SharedSection* section, uint64 increment, core::UnixMicros now) {
   Assert(is_mine(section->refill));
   if (section->increments == 0 || !segment_adapt) return 1;
   // At least 0.1 s, to keep busy sessions from waiting for the disk.
-  return core::adapted_step(section->increments, static_cast<uint64>(increment),
-                            now.value - section->raised_us.load(),
+  return core::adapted_step(section->increments, increment, now.value - section->raised_us.load(),
                             {USECS_PER_SEC / 10, USECS_PER_SEC});
 }
 
@@ -310,26 +309,21 @@ bool raise_sequence(Counter* counter, const SequenceOptions& options) {
   const SequenceValue value = sequence_page_value(page);
   // The greatest number that may have been issued.
   const int64 used = value.is_called || value.last == PG_INT64_MIN ? value.last : value.last - 1;
-  const bool is_exhausted = used >= options.max;
-  XLogRecPtr lsn = InvalidXLogRecPtr;
-  int64 limit = used;
-  uint64 increments = 1;
-  if (!is_exhausted) {
-    if (is_as_known(counter, section->known, value))
-      increments = increments_to_raise(section, options.increment, now);
-    const uint64 room = static_cast<uint64>(options.max) - static_cast<uint64>(used);
-    const uint64 step = std::min(increments * static_cast<uint64>(options.increment),
-                                 std::max<uint64>(room / core::kPart, 1));
-    increments = std::max<uint64>(step / static_cast<uint64>(options.increment), 1);
-    limit = used + static_cast<int64>(step);
-    lsn = counter_change(page, counter, &section->known, limit);
+  if (used >= options.max) {
+    counter_page_unlock(page);
+    return false;
   }
+  const auto increment = static_cast<uint64>(options.increment);
+  const uint64 wanted = is_as_known(counter, section->known, value)
+                            ? increments_to_raise(section, increment, now)
+                            : 1;
+  const auto [increments, limit] = core::raise_by(used, options.max, wanted, increment);
+  const XLogRecPtr lsn = counter_change(page, counter, &section->known, limit);
   counter_page_unlock(page);
-  if (is_exhausted) return false;
 
   sequence_make_durable(lsn);
   section->increments.store(increments);
-  section->increment.store(static_cast<uint64>(options.increment));
+  section->increment.store(increment);
   section->raised_us.store(now.value);
   LWLockAcquire(&section->lock, LW_EXCLUSIVE);
   if (section->known.file.load() == 0) forget_keys(section, used);

@@ -94,21 +94,12 @@ enum class Outcome : uint8_t {
   kFailed,     // the remote sequence failed, or the sequence was set above its numbers
 };
 
-// Sets *first to the least number at which the next block may begin: nextval's. If the storage has
-// changed since the last refill and the value has not, ALTER SEQUENCE may have made INCREMENT
-// smaller; then also above all issued numbers. Returns false if it would exceed bigint.
-bool find_first(const Counter* counter, SequenceValue value, int64 increment, int64* first) {
+// Sets *first to the least number at which the next block may begin. Returns false if it would
+// exceed bigint.
+bool find_first(const Counter* counter, SequenceValue value, int64 increment, int64_t* first) {
   const SharedSegment* segment = counter->segment;
-  int64_t next;
-  if (!core::next_number(value, increment, &next)) return false;
-  *first = next;
-  const uint32_t file = segment->known.file.load();
-  const bool is_altered = file != 0 && file != file_of(counter->file) &&
-                          value.last == segment->known.after.load() &&
-                          value.is_called == segment->known.is_called.load();
-  int64_t given;
-  if (!is_altered || !core::last_given(segment->numbers, &given) || given < *first) return true;
-  return !__builtin_add_overflow(given, 1, first);
+  return core::find_first(segment->numbers, segment->known, file_of(counter->file), value,
+                          increment, first);
 }
 
 // want: numbers asked for, 0 for an early refill.
@@ -118,7 +109,7 @@ Outcome refill_here(Counter* counter, uint64 size, uint32 want, const SequenceOp
   const uint64 blocks = blocks_to_allocate(counter->segment, spacing.size, want, now);
 
   const SequencePage page = counter_page_lock(counter);
-  int64 first;
+  int64_t first;
   core::Allotment allotted{};
   if (find_first(counter, sequence_page_value(page), options.increment, &first))
     allotted = core::allot(first, options.max, spacing, blocks, want);
@@ -149,7 +140,7 @@ uint64 blocks_to_allocate_ahead(const SharedSegment* segment, uint64 size, uint6
 }
 
 // find_first() with the current value on the page. Returns false if no number is left.
-bool look_for_first(const Counter* counter, const SequenceOptions& options, int64* first) {
+bool look_for_first(const Counter* counter, const SequenceOptions& options, int64_t* first) {
   Relation relation = relation_open(counter->relid, NoLock);
   const SequenceValue value = sequence_value(relation);
   relation_close(relation, NoLock);
@@ -194,7 +185,7 @@ Outcome note_error(const Counter* counter, const RemoteSource& source, ErrorData
 Outcome refill_there(Counter* counter, uint64 size, const SequenceOptions& options,
                      const RemoteSource& source, Urgency urgency, core::UnixMicros now) {
   SharedSegment* segment = counter->segment;
-  int64 first;
+  int64_t first;
   if (!look_for_first(counter, options, &first)) return Outcome::kExhausted;
   const uint64 room = static_cast<uint64>(options.max) - static_cast<uint64>(first);
   const uint64 blocks = blocks_to_allocate_ahead(segment, size, room, now);
