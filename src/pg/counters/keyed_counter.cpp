@@ -314,7 +314,7 @@ bool raise_sequence(Counter* counter, const SequenceOptions& options) {
     return false;
   }
   const auto increment = static_cast<uint64>(options.increment);
-  const uint64 wanted = is_as_known(counter, section->known, value)
+  const uint64 wanted = core::is_as_known(section->known, file_of(counter->file), value)
                             ? increments_to_raise(section, increment, now)
                             : 1;
   const auto [increments, limit] = core::raise_by(used, options.max, wanted, increment);
@@ -387,17 +387,6 @@ int64 section_next(Oid relid, int64 key) {
   }
 }
 
-// Returns false if the key is not in memory.
-bool current_of_key(Oid relid, int64 value, int64* number) {
-  Counter* counter = section_open(relid, ACL_SELECT | ACL_USAGE);
-  SharedSection* section = counter->section;
-  if (!counter_is_as_known(counter, section->known)) return false;
-  const Key key = lock_key(section, value);
-  if (key.slot != nullptr) *number = key.slot->last.load(std::memory_order_relaxed);
-  LWLockRelease(&key.partition->lock);
-  return key.slot != nullptr;
-}
-
 }  // namespace
 
 SNOWID_FUNCTION(snowid_section_next) {
@@ -406,9 +395,14 @@ SNOWID_FUNCTION(snowid_section_next) {
 }
 
 SNOWID_FUNCTION(snowid_section_current) {
-  int64 number;
-  if (!current_of_key(PG_GETARG_OID(0), PG_GETARG_INT64(1), &number)) PG_RETURN_NULL();
-  PG_RETURN_INT64(number);
+  Counter* counter = section_open(PG_GETARG_OID(0), ACL_SELECT | ACL_USAGE);
+  if (!counter_is_as_known(counter, counter->section->known)) PG_RETURN_NULL();
+  const Key key = lock_key(counter->section, PG_GETARG_INT64(1));
+  const bool is_known = key.slot != nullptr;
+  const int64 last = is_known ? key.slot->last.load(std::memory_order_relaxed) : 0;
+  LWLockRelease(&key.partition->lock);
+  if (!is_known) PG_RETURN_NULL();
+  PG_RETURN_INT64(last);
 }
 
 }  // namespace snowid::pg

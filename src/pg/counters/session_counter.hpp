@@ -68,10 +68,4 @@ void at_eosubxact_counters(SubXactEvent event);
 void at_exit_counters();
 void on_relcache_counters(Oid relid);
 
-// Whether this value is unchanged since the numbers in memory were allocated.
-inline bool is_as_known(const Counter* counter, const core::Known& known,
-                        const SequenceValue& value) noexcept {
-  return core::is_as_known(known, file_of(counter->file), value);
-}
-
 }  // namespace snowid::pg
