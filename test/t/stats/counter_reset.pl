@@ -43,8 +43,10 @@ cmp_ok($given, '>', $last - $after, 'beside resets: no fewer than were drawn sin
 cmp_ok($given, '<', $last - $first, 'beside resets: no more');
 check_round('beside resets', 15, @drawing);
 
-ask($session, q(BEGIN; SELECT count(snowid_section_next('keys', 1)) FROM generate_series(1, 7)));
+my $issued = q(SELECT issued FROM snowid.stat_counters WHERE relation = 'keys'::regclass);
 $node->safe_psql('postgres', 'SELECT snowid.reset_stats()');
-ask($session, 'COMMIT');
-is($node->safe_psql('postgres', q(SELECT issued FROM snowid.stat_counters WHERE relation = 'keys'::regclass)), 7, 'an open transaction counts after it');
+ask($session, q(BEGIN; SELECT count(snowid_section_next('keys', 1)) FROM generate_series(1, 7)));
+is($node->safe_psql('postgres', $issued), 7, 'an open transaction counts at once');
+ask($session, 'ROLLBACK');
+is($node->safe_psql('postgres', $issued), 7, 'and what is rolled back, too');
 end_test($node);
