@@ -19,7 +19,7 @@ struct SequenceValue {
   int64_t log_cnt;  // below 0 if it is the mark
 };
 
-// Sets *next to the number that nextval would return. Returns false if it exceeds bigint.
+// Sets *next to nextval's next number. Returns false if it exceeds bigint.
 constexpr bool next_number(const SequenceValue& page, int64_t increment, int64_t* next) noexcept {
   *next = page.last;
   return !page.is_called || !__builtin_add_overflow(page.last, increment, next);

@@ -1,7 +1,7 @@
-// In this order: failures, attaching, the statement that allocates blocks; reading the table.
-// Triggers (remote_source.sql) store the OIDs of a row's names when it is written: a role or server
-// that takes over such a name gains no rights. Who allocates has the right to refill: one session
-// of a server allocates for a sequence at a time.
+// In this order: failures, attaching, and the statement for the source; reading the table. Triggers
+// (remote_source.sql) store the OIDs of a row's names when it is written: a role or server of the
+// same name gains no rights later. The caller of source_allocate() has the right to refill: one
+// session of a server allocates for a sequence at a time.
 #include "pg/counters/remote_source.hpp"
 
 #include "core/known.hpp"

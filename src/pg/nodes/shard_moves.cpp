@@ -110,8 +110,8 @@ core::Tick pending_close(Slot* slot, const core::Layout& layout) {
 // Has the commit open a slot above `last`. Raises: 55000 if this transaction has moved the shard.
 void pending_open(Slot* slot, core::Tick last) { push(make_move(slot, false), last); }
 
-// Whether the next row that passes the trigger is moved_store()'s. The trigger resets it, because
-// a superuser's trigger may change other rows.
+// Whether the trigger's next row is moved_store()'s. The trigger resets it, because a superuser's
+// trigger may change other rows.
 bool is_row_of_move = false;
 
 // Closes the shard of a row not inserted by snowid.release_shard(), as of a restore. Returns the

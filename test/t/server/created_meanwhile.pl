@@ -7,7 +7,6 @@ my $admin = open_session($node);
 foreach my $call ('SELECT snowid_next(7) > 0', 'SELECT snowid.release_shard(5) > 0', q(SELECT snowid_segment_detach('counter') IS NOT NULL))
 {
     my $caller = open_session($node);
-    backend_of($caller);
     ask($admin, $_) foreach 'BEGIN', 'DROP EXTENSION snowid', 'CREATE EXTENSION snowid';
     start_asking($caller, $call);
     wait_until_waiting($node, $caller, 'Lock');
