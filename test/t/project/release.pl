@@ -68,11 +68,13 @@ says("$dry scripts/images push extension-17", 0, qr/^There is no such image: ext
 says('scripts/release pgxn a.zip', 1, qr/^Not sent to PGXN: this repository has no PGXN_USERNAME/, 'without its secrets nothing goes to PGXN');
 says('DRY_RUN=1 PGXN_USERNAME=alice PGXN_PASSWORD=hidden scripts/release pgxn a.zip', 1, qr{^curl (?!.*hidden).*archive=\@a[.]zip .* https://manager[.]pgxn[.]org/upload$}m, 'the archive goes to PGXN');
 
-# The notes are the page of the release, or the section of the changelog.
+# The notes are the page of the release, with links that work elsewhere.
 my ($notes) = run_command([qw(scripts/release notes)]);
-my $page = "docs/releases/$fact{version}.md";
-my ($section) = slurp_file(-e $page ? $page : 'CHANGELOG.md') =~ (-e $page ? qr/\A(.*)\z/s : qr/^## \[\Q$fact{version}\E\].*?\n(.*?)(?=^## |^\[)/ms);
-is($notes =~ s/\s+\z//r, $section =~ s/\s+\z//r, 'the notes of the release');
+my $page = slurp_file("docs/releases/$fact{version}.md");
+my $links = () = $page =~ /\]\([.]{2}\//g;
+my $addresses = () = $notes =~ m{\]\(\Q$fact{repository}\E/blob/v\Q$fact{version}\E/(?:docs/testing|docs/guarantees|SUPPORT)[.]md[#)]}g;
+ok($links > 0 && $addresses == $links && $notes !~ /\]\([.]/, 'links of the notes') or diag($notes);
+is(($notes =~ s/\]\([^)]*\)//gr) =~ s/\s+\z//r, ($page =~ s/\]\([^)]*\)//gr) =~ s/\s+\z//r, 'and the rest of the page');
 
 my $files = PostgreSQL::Test::Utils::tempdir();
 append_to_file("$files/a.zip", 'a');
