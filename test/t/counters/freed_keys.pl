@@ -28,5 +28,4 @@ ask($session, $fill);
 ask($session, q(DROP SEQUENCE keyed; CREATE SEQUENCE keyed; SELECT snowid_section_next('keyed', 1)));
 is(memory(), $least, 'dropped');
 
-close_session($session);
 end_test($node);

@@ -32,5 +32,4 @@ ok($node->stop('fast', fail_ok => 1), 'the server can be stopped');
 $node->stop('immediate');
 close_session(@open);
 check_log($node);
-$source->stop;
-done_testing();
+end_test($source);

@@ -32,5 +32,4 @@ foreach my $preloaded ('', 'snowid')
     (my $count, $last) = check_round("$name, drawn after that", $last, @drawing);
     is($count, 15_000, "$name: all are served");
 }
-$node->stop;
-done_testing();
+end_test($node);

@@ -54,5 +54,4 @@ start_server($node);
 my (undef, undef, $heard) = $node->psql('postgres', join ';', 'SET client_min_messages = log', map { "SELECT snowid_next(3, '$_')" } 'baidu', $also, $also);
 is(warnings_of('baidu', $also), 5, 'another each time that one is due');
 unlike($heard, qr/within a year/, 'for the log alone');
-$node->stop;
-done_testing();
+end_test($node);

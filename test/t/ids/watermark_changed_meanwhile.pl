@@ -22,5 +22,4 @@ foreach my $change ('ALTER TABLE events ALTER id DROP DEFAULT, ALTER other DROP 
     ask($owner, 'COMMIT');
     like(answer($reader), $change =~ /^DROP/ ? qr/^ERROR 42P01$/ : qr/^\d+$/, "$change: beside it");
 }
-close_session($reader, $owner);
 end_test($node);

@@ -143,5 +143,4 @@ foreach my $tag ('berlin', 'recovered')
 }
 start_in_time($berlin);
 is($_->($berlin), 'ERROR 55000', 'the old one, if it lives after all, is found') foreach \&check_node, \&number_of;
-$_->stop foreach $berlin, $registry;
-done_testing();
+end_test($berlin, $registry);

@@ -100,5 +100,4 @@ my @statements = map { split /;\n/ } slurp_file('docs/tutorial.md') =~ /^```sql\
 is_deeply([ grep { s/'[^']*'|::\w+|^-->.*$//gmr =~ /\S\n\s*\n\s*\S|[:?\$\\]/ } @statements ], [], 'the tutorial: no variable or empty line, at which clients stop');
 is_deeply([ grep { $statements[$_] =~ /^(?:SELECT|EXPLAIN)/m && ($statements[ $_ + 1 ] // '') !~ /\A-->/ } 0 .. $#statements ], [], 'and every query shows its result');
 is(join(' ', grep { !/(?:converting|first-day)[.]md/ && slurp_file($_) =~ /^```sql/m } sort keys %without), '', 'no other page has examples');
-$node->stop;
-done_testing();
+end_test($node);

@@ -160,5 +160,4 @@ foreach my $page ('README.md', grep { $_ ne 'docs/monitoring.md' } glob 'docs/*.
     my %strange = map { $_ => 1 } grep { !$known{$_} && !$there{$_} } $text =~ /(?<![\w\/.-])((?:snowid[._]|objectid_|seq_x_)[a-z]\w*)/g;
     is_deeply([ sort keys %strange ], [], "$page calls nothing that is not there");
 }
-$node->stop;
-done_testing();
+end_test($node);

@@ -146,5 +146,4 @@ foreach my $call (@calls)
     is(attempt($node, $sql), "ERROR $sqlstate", "$sql: $sqlstate");
     like($told{$name} . $general, qr/\b$sqlstate\b/, "the reference says so of $name");
 }
-$node->stop;
-done_testing();
+end_test($node);

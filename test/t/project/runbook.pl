@@ -104,6 +104,4 @@ set_clock(0);
 my $other = open_session($node, dbname => 'copied');
 ask($other, 'SELECT 1');
 like(printed_by($node, 'copied', $return), qr/ERROR:  55006: database "copied" is being accessed by other sessions/, 'somebody is connected');
-close_session($other);
-$node->stop;
-done_testing();
+end_test($node);

@@ -74,5 +74,4 @@ point_at($node, $node, name => 'registry', dbname => 'staging');
 is(attempt($node, $join_staging, dbname => 'staging'), '3', 'or it joins');
 is(attempt($node, $verify, dbname => 'staging'), '3|joined|', 'verified');
 is(try_app('SELECT snowid.check_node()'), '2', 'the original keeps its number');
-$node->stop;
-done_testing();
+end_test($node);

@@ -31,5 +31,4 @@ is(ask($admin, "SELECT * FROM $membership"), $row, 'changes no row');
 is(ask($admin, 'SELECT snowid.leave()'), '', 'the node leaves');
 is(ask($admin, q(SELECT snowid.join('registry', 'app again'))), '2', 'and joins again');
 is(ask($admin, "BEGIN; ALTER EXTENSION snowid DROP TABLE $membership; SELECT snowid.join('registry', 'app again')"), 'ERROR 55000', 'no member: no such table');
-close_session($admin);
 end_test($node);

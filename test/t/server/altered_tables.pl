@@ -139,5 +139,4 @@ check_altered($sources, 'ALTER TABLE %s ALTER server_oid TYPE text', failing(@{ 
 check_altered($released, 'ALTER EXTENSION snowid DROP VIEW snowid.released_shards; ALTER TABLE %s DROP COLUMN moved_to CASCADE', failing(@{ $reads{$released} }[ 0, 2 ], $row_of_7));
 
 check_altered($_, 'ALTER EXTENSION snowid DROP TABLE %s', failing(@{ $stores{$_} })) foreach $released, $sources;
-close_session($admin);
 end_test($node);

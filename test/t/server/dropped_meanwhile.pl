@@ -65,5 +65,4 @@ is(answer($caller), '1', 'he waits for who uses it');
 unlike($caller->{err}, qr/spied/, 'and who does runs nothing of his');
 is(answer($mallory), '', 'then he drops it');
 is(check_node($node, 'linked'), 'ERROR 42704', 'and the foreign server with it');
-close_session($mallory, $caller, $holder);
 end_test($node, $registry);

@@ -55,5 +55,4 @@ foreach my $family (sort keys %changed)
 $node->restart;
 my $session = open_session($node);
 like(ask($session, $draw{$_}), qr/^(?:\w+\n){499}\w+$/, "restarted: $_") foreach sort keys %draw;
-close_session($session);
 end_test($node);

@@ -92,5 +92,4 @@ $install->($new);
 check_draws('the library is replaced');
 $node->restart;
 check_draws('the library is replaced, and the server restarted');
-$node->stop;
-done_testing();
+end_test($node);

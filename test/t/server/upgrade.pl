@@ -73,6 +73,4 @@ $install->($library{old});
 $before = open_session($node);
 is(ask($before, 'SELECT snowid_next(1)'), 'ERROR 55000', 'downgraded: refused');
 like($before->{err}, qr/\bABI 12\b.*\bABI 11\b/, 'downgraded: says which is which');
-close_session($before);
-$node->stop;
-done_testing();
+end_test($node);

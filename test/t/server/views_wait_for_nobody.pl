@@ -18,5 +18,4 @@ cmp_ok(scalar(@views), '>', 8, 'views');
 unlike(attempt($node, "SET lock_timeout = '50ms'; SELECT max(v::text) FROM $_ AS v"), qr/^ERROR/, "$_ waits for nobody")
   foreach @views;
 is(attempt($node, "SET lock_timeout = '50ms'; SELECT count(*) FROM snowid.partitions WHERE parent::text ~ 'locked'"), '2', 'its partitions are seen');
-close_session($locker);
 end_test($node);

@@ -34,5 +34,4 @@ $standby->promote;
 is(ask($session, "SELECT count($_) > 0"), 't', "promoted, the session draws: $_")
   foreach 'snowid_next(1)', 'snowid_uuidv7()', 'objectid_next()', q(snowid_segment_next('segment')),
   q(snowid_section_next('section', 1));
-close_session($session);
 end_test($primary, $standby);

@@ -42,5 +42,4 @@ is(ask($caller, $call), 'ERROR 55000', 'not in this transaction');
 ask($caller, 'ROLLBACK');
 is(ask($caller, $call), '', 'in one of its own');
 is(ask($caller, 'SELECT snowid_next(7)'), 'ERROR 55000', 'the shard is closed as before');
-close_session($caller);
 end_test($node);
