@@ -88,7 +88,8 @@ CREATE FUNCTION snowid_internal.resolve_source() RETURNS pg_catalog.trigger
 DECLARE
   owner oid := (SELECT c.relowner FROM pg_class AS c WHERE c.oid = NEW.seq::oid AND c.relkind = 'S');
 BEGIN
-  IF NOT (SELECT r.rolsuper FROM pg_roles AS r WHERE r.rolname = current_user) THEN
+  -- Null for a role newer than the snapshot.
+  IF (SELECT r.rolsuper FROM pg_roles AS r WHERE r.rolname = current_user) IS NOT TRUE THEN
     NEW.owner := NULL;
     IF owner IS NULL OR NOT pg_has_role(owner, 'USAGE') THEN
       RAISE 'must be owner of sequence %', NEW.seq USING ERRCODE = 'insufficient_privilege';

@@ -37,6 +37,10 @@ foreach my $case (
 }
 is(ask($session, "BEGIN; ALTER SERVER slow OPTIONS (ADD connect_timeout '2'); $slow"), '', 'a time-out');
 is(ask($session, q(ROLLBACK; BEGIN; SET LOCAL ROLE bob; INSERT INTO snowid_internal.segment_sources VALUES ('bobs', 'central', 'x', 'y'))), '', 'a row of his own sequence');
+# A role that the transaction's snapshot does not show is no superuser.
+ask($session, 'ROLLBACK; BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
+$node->safe_psql('postgres', 'CREATE ROLE newer; GRANT bob TO newer');
+is(ask($session, q(SET LOCAL ROLE newer; INSERT INTO snowid_internal.segment_sources VALUES ('orders', 'central', 'x', 'y', 'postgres'))), 'ERROR 42501', 'a newer role: not of the sequence of another');
 is(ask($session, 'ROLLBACK; SELECT count(*) FROM snowid_internal.segment_sources'), '0', 'nothing is attached');
 
 # Whose own it is not, he may not even lock.
