@@ -75,4 +75,5 @@ is(attempt($node, $_), '4', $_) foreach q(SELECT count(*) FROM (SELECT snowid_ne
   'SELECT count(*) FROM ROWS FROM (snowid_next_batch(1, 3), seq_x_to_y(1, 4), snowid_decode(1)) WITH ORDINALITY',
   q(BEGIN; DECLARE c SCROLL CURSOR WITH HOLD FOR SELECT snowid_next_batch(1, 3000), snowid_segment_batch('open_seq', 3000); MOVE 2 IN c; COMMIT; SELECT 4);
 
-end_test($node);
+$node->stop;
+done_testing();
