@@ -64,6 +64,9 @@ enum class Status : uint8_t {
   kForeignUuid,         // the UUID contains no ID of the layout
   kMalformed,           // text of another form
   kNumberOutOfRange,    // text of the right form, with a number out of range
+  kDigitsOutOfRange,    // not a number of digits to move
+  kTooFewDigits,        // the ID has too few digits to move
+  kResultOutOfRange,    // the result exceeds a bigint
 };
 
 }  // namespace snowid::core

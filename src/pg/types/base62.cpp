@@ -1,6 +1,7 @@
-// SQL functions for IDs in base 62. Nothing is shared.
+// SQL functions for IDs in base 62, and for scattered IDs. Nothing is shared.
 #include "pg/postgres.hpp"
 
+#include "core/scatter.hpp"
 #include "core/text.hpp"
 #include "core/types.hpp"
 #include "pg/compat.hpp"
@@ -24,6 +25,43 @@ namespace {
                   static_cast<int>(core::kTextLength)));
 }
 
+[[noreturn]] void report_scatter(core::Status status, int64 id, int32 digits) {
+  switch (status) {
+    case core::Status::kDigitsOutOfRange:
+      ereport(
+          ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+          errmsg("number of digits to move must be between 1 and %d", core::kMostScatterDigits));
+      break;
+    case core::Status::kNegativeId:
+      ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+              errmsg("negative IDs cannot be scattered"));
+      break;
+    case core::Status::kTooFewDigits:
+      ereport(
+          ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+          errmsg("ID " INT64_FORMAT " has too few digits to move %d of them", id, digits),
+          errdetail("They go behind the first one, so at least %d digits are needed.", digits + 1));
+      break;
+    case core::Status::kResultOutOfRange:
+      ereport(
+          ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+          errmsg("ID " INT64_FORMAT " with its digits moved is out of range for type bigint", id));
+      break;
+    default:
+      elog(ERROR, "unexpected status %d", static_cast<int>(status));
+  }
+  pg_unreachable();
+}
+
+Datum moved_digits(FunctionCallInfo fcinfo, core::Status (*move)(core::Id, int, core::Id*)) {
+  const int64 id = PG_GETARG_INT64(0);
+  const int32 digits = PG_GETARG_INT32(1);
+  core::Id moved;
+  const core::Status status = move({id}, digits, &moved);
+  if (status != core::Status::kOk) report_scatter(status, id, digits);
+  PG_RETURN_INT64(moved.value);
+}
+
 }  // namespace
 
 SNOWID_FUNCTION(snowid_to_base62) {
@@ -38,5 +76,9 @@ SNOWID_FUNCTION(snowid_from_base62) {
   if (status != core::Status::kOk) report_text(status, value);
   PG_RETURN_INT64(id.value);
 }
+
+SNOWID_FUNCTION(snowid_scatter) { return moved_digits(fcinfo, core::scatter); }
+
+SNOWID_FUNCTION(snowid_unscatter) { return moved_digits(fcinfo, core::unscatter); }
 
 }  // namespace snowid::pg
