@@ -88,7 +88,8 @@ void renew_storage(Oid relid) {
   SPI_finish();
 }
 
-// nullptr removes the source. Requires: the user owns the sequence.
+// nullptr removes the source. Requires: the user owns the sequence. Raises: 55000 if not stored;
+// 40001 if the server is newer than the transaction's snapshot.
 void set_source(Oid relid, const RemoteSource* source) {
   Oid types[] = {REGCLASSOID, TEXTOID, TEXTOID, TEXTOID};
   Datum values[] = {ObjectIdGetDatum(relid), Datum{0}, Datum{0}, Datum{0}};
@@ -108,6 +109,12 @@ void set_source(Oid relid, const RemoteSource* source) {
   }
   const RemoteSource stored = source_find(relid);
   if ((stored.server == nullptr) != (source == nullptr)) report_not_stored(kSourcesTable);
+  // The trigger looked it up by the transaction's snapshot.
+  if (source != nullptr && stored.server_oid != source->server_oid)
+    ereport(ERROR, errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+            errmsg("could not serialize access due to concurrent change of server \"%s\"",
+                   source->server),
+            errhint("The transaction might succeed if retried."));
 }
 
 // The statement for the remote server. Arguments: whether the source is being attached, the least

@@ -41,6 +41,12 @@ is(ask($session, q(ROLLBACK; BEGIN; SET LOCAL ROLE bob; INSERT INTO snowid_inter
 ask($session, 'ROLLBACK; BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
 $node->safe_psql('postgres', 'CREATE ROLE newer; GRANT bob TO newer');
 is(ask($session, q(SET LOCAL ROLE newer; INSERT INTO snowid_internal.segment_sources VALUES ('orders', 'central', 'x', 'y', 'postgres'))), 'ERROR 42501', 'a newer role: not of the sequence of another');
+ask($session, 'ROLLBACK; BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
+$node->safe_psql('postgres', <<"SQL");
+CREATE SERVER newer FOREIGN DATA WRAPPER dblink_fdw OPTIONS (host '$host', port '$port', dbname 'postgres', connect_timeout '2');
+CREATE USER MAPPING FOR PUBLIC SERVER newer;
+SQL
+is(ask($session, q(SELECT snowid_segment_attach('orders', 'newer', 'orders'))), 'ERROR 40001', 'nor to a newer server');
 is(ask($session, 'ROLLBACK; SELECT count(*) FROM snowid_internal.segment_sources'), '0', 'nothing is attached');
 
 # Whose own it is not, he may not even lock.
