@@ -114,7 +114,7 @@ is_deeply([ sort grep { !/\n/ } parts_of(section('Types')) ],
             . " AND typelem = 0 ORDER BY typname COLLATE \"C\"") } ],
     'every type is there');
 
-my %who = (user => 'anyone', superuser => 'superusers', sighup => 'the configuration file');
+my %who = (user => 'anyone', superuser => 'superusers', sighup => 'a reload');
 my @settings = section('Settings') =~ /^\|\[`(snowid.*)\|$/mg;
 my $settings = rows("SELECT name || '`](#' || replace(name, '.', '') || ')|' || short_desc || '|`' || coalesce(nullif(boot_val, ''), '''''') || '`' || coalesce(' ' || unit, '') || '|'"
       . " || CASE vartype WHEN 'bool' THEN 'on, off' WHEN 'string' THEN 'text' ELSE min_val || ' to ' || max_val END"
