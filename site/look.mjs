@@ -29,7 +29,7 @@ const SOUGHT = [
   ['failover', '/docs/replication.html', 'failover'],
   ['ERROR:  SN001: clock is 7012 ms behind the next ID of shard 3 of layout "discord"', '/docs/runbook.html',
     'the-clock-went-back'],
-  ['SN001', '/docs/runbook.html', 'the-clock-went-back'],
+  ['SN001', '/docs/reference.html', 'sn001'],
 ]
 
 let passed = 0
