@@ -91,7 +91,7 @@ my ($cron_job) = slurp_file('docs/replication.md') =~ /^```\n(SELECT snowid.chec
 my ($job_checks, $job_takes_over) = split /(?<=;)\n/, $cron_job;
 is(attempt($berlin, $cron_job), '2', 'where nothing was promoted the job checks');
 is(attempt($standby, $job_checks), '2', 'on the promoted standby, too');
-like(problem_of($standby), qr/^this server was promoted or restored/, 'which is a problem');
+like(problem_of($standby), qr/^This server was promoted or restored/, 'which is a problem');
 my $job = start_taking_over($standby);
 pass_time();
 is(answer($job), '2', 'taken over');
