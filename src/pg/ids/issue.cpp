@@ -322,11 +322,15 @@ void common_make_ready(const core::Layout& layout, CommonShard* common, core::Se
     common->floor_us = floor_us;
     return;
   }
-  // A private slot takes the first tick above the floor, and may have to wait or fail.
-  Slot own{};
-  own.last_tick.store(last_tick_at(layout, {floor_us}).value, std::memory_order_relaxed);
-  const core::Tick above = issue(layout, {0}, &own, 1, core::Span::kAny).first;
-  core::raise_to(common->slot->last_tick, {above.value - 1});
+  const core::Tick floor = last_tick_at(layout, {floor_us});
+  if (common->slot->last_tick.load(std::memory_order_acquire) < floor.value) {
+    // A private slot takes the first tick above the floor, and may have to wait or fail.
+    Slot own{};
+    const core::Time unused{time_of(layout, floor).value + 1};
+    own.last_tick.store(make_tick(layout, unused, start).value, std::memory_order_relaxed);
+    const core::Tick above = issue(layout, {0}, &own, 1, core::Span::kAny).first;
+    core::raise_to(common->slot->last_tick, {above.value - 1});
+  }
   common->floor_us = floor_us;
 }
 

@@ -18,6 +18,8 @@ foreach my $part ([ 'process', \&process_of ], [ 'counter', \&counter_of ])
     my %seen = map { $part->[1]->($_) => 1 } @first;
     is(scalar(keys %seen), 4, "each start has another $part->[0]");
 }
+my ($one, $next) = map { counter_of($node->safe_psql('postgres', 'SELECT objectid_next() FROM pg_sleep(1.1)')) } 1, 2;
+is($next, ($one + 1) % 0x1000000, 'a session that begins in a later second goes on');
 my $session = open_session($node);
 my $left = 0x1000000 - counter_of(ask($session, 'SELECT objectid_next()')) - 500;
 ask($session, "SELECT count(objectid_next()) FROM generate_series(1, $left)") if $left > 0;
