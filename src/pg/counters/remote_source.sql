@@ -16,7 +16,7 @@ CREATE FUNCTION snowid_internal.sequence_name_recv(pg_catalog.internal) RETURNS 
 COMMENT ON FUNCTION snowid_internal.sequence_name_recv(pg_catalog.internal) IS 'I/O';
 
 CREATE FUNCTION snowid_internal.sequence_name_send(snowid_internal.sequence_name) RETURNS pg_catalog.bytea
-  STABLE STRICT PARALLEL SAFE LANGUAGE internal AS 'regclasssend';
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE internal AS 'regclasssend';
 COMMENT ON FUNCTION snowid_internal.sequence_name_send(snowid_internal.sequence_name) IS 'I/O';
 
 CREATE TYPE snowid_internal.sequence_name (

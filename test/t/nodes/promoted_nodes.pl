@@ -22,11 +22,11 @@ foreach my $round (1, 2)
 {
     like(message_of($standby, 'SELECT snowid.check_node()'), $warned, "promoted: warned, $round");
     is(check_node($standby), '1', 'and goes on');
-    like(problem_of($standby), qr/this server was promoted or restored/, 'and shows it');
+    like(problem_of($standby), qr/^This server was promoted or restored/, 'and shows it');
     like(message_of($original, 'SELECT snowid.check_node()'), qr/WARNING:.*\nDETAIL:  Another server, which was promoted.*\nHINT:.*take_over_node/,
         "so is the old primary, $round");
     is(number_of($original), '1|1', 'which goes on, too');
-    like(problem_of($original), qr/another server, which was promoted/, 'and shows it');
+    like(problem_of($original), qr/^Another server, which was promoted/, 'and shows it');
 }
 isnt($registry->safe_psql('postgres', 'SELECT promoted_seen FROM snowid.registry'), '', 'the registry shows it');
 

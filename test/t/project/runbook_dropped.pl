@@ -47,7 +47,7 @@ is(try_app('INSERT INTO photos (n) VALUES (2)'), 'ERROR 23502', 'the symptom: no
 is(try_app('INSERT INTO notes (n) VALUES (2)'), 'ERROR 42883', 'or no function');
 is(try_app('SELECT n FROM photos'), '1', 'rows are there');
 is(try_app($again), '', 'created again');
-my ($retire) = said_in($page, $dropped, q(SELECT snowid.retire_node(1)));
+my $retire = said_in($page, $dropped, q(SELECT snowid.retire_node(7))) =~ s{7}{1}r;
 my ($join) = said_in($page, $dropped, q(SELECT snowid.join('registry', 'berlin')));
 is(attempt($node, $retire, dbname => 'registry'), '', 'retired there');
 is(try_app($join), '2', 'a new number');

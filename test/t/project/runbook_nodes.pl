@@ -54,7 +54,7 @@ is(try_in('berlin', "INSERT INTO events DEFAULT VALUES RETURNING snowid_shard(id
 
 # A dump of data alone, and segments after pg_upgrade.
 my $restored = 'A dump was restored';
-my ($data) = run_command([ 'pg_dump', '-a', '-d', $node->connstr('berlin') ]);
+my ($data) = run_command([ 'pg_dump', '-a', '-T', 'events', '-d', $node->connstr('berlin') ]);
 $node->psql('restored', $data, on_error_stop => 0);
 leads_to($page, $restored, printed_by($node, 'restored', 'SELECT snowid_next()'));
 is(try_in('restored', said_in($page, $restored, 'ALTER DATABASE restored SET snowid.default_shard = 0')), '', 'it is for tests');

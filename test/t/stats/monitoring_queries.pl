@@ -78,7 +78,7 @@ is($node->safe_psql('postgres', q(SELECT snowid.join('registry', 'berlin'))), '4
 check('snowid_node', "$node_values, node", 'joined|4|1|0|t|berlin');
 check('snowid_registry', 'numbers_used, numbers_left', '4|8187');
 $node->safe_psql('postgres', q(UPDATE snowid_internal.nodes SET token = 9, exchange = 0 WHERE node_number = 4; SELECT snowid.check_node()));
-check('snowid_node', "$node_values, problem LIKE 'registry was restored%'", 'joined|4|1|1|t|t');
+check('snowid_node', "$node_values, problem LIKE 'The registry was restored%'", 'joined|4|1|1|t|t');
 $node->safe_psql('postgres', 'SELECT snowid.recover_registry(7372)');
 check('snowid_registry', 'numbers_used, numbers_left', '7372|819');
 $node->safe_psql('postgres', 'SELECT snowid.leave()');
