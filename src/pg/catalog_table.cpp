@@ -133,6 +133,18 @@ void require_columns(Relation relation, const OwnTable& table) {
 
 }  // namespace
 
+Oid own_function(const char* name, int count, const Oid* types) {
+  const Oid function =
+      GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum(name),
+                      PointerGetDatum(buildoidvector(types, count)),
+                      ObjectIdGetDatum(get_namespace_oid(kInternalSchemaName, true)));
+  if (OidIsValid(function) && belongs_to(ProcedureRelationId, function, kExtensionName))
+    return function;
+  ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+          errmsg("function \"%s.%s\" is missing or was replaced", kInternalSchemaName, name),
+          errhint("%s", kLoss));
+}
+
 Relation own_relation_open(const char* name, LOCKMODE lock) {
   Relation relation = nullptr;
   // Looked up again if it was dropped during the wait: the extension may have been created again.

@@ -37,6 +37,9 @@ bool is_own_relation(Oid relid);
 // arguments, but only superusers create C functions.
 bool is_own_function(Oid function, const char* name);
 
+// The function in snowid_internal written in SQL or PL/pgSQL. Raises: 55000 if it is missing.
+Oid own_function(const char* name, int count, const Oid* types);
+
 // A copy of the first row of a catalog with this OID in a column, by an index on it, or
 // InvalidOid; nullptr if there is none. Ignores the caller's snapshot.
 HeapTuple catalog_row(Oid catalog, Oid index, AttrNumber column, Oid oid);

@@ -117,82 +117,7 @@ void set_source(Oid relid, const RemoteSource* source) {
             errhint("The transaction might succeed if retried."));
 }
 
-// The statement for the remote server. Arguments: whether the source is being attached, the least
-// number to allocate, the sequence's name, the identity expected, and the maximum number of blocks.
-// It calls nextval once for each block, at most for a sixteenth of the blocks left (core::kPart).
-// The answer is one row: the source's identity, and the longest series of blocks without a gap,
-// because other sessions may call nextval meanwhile. Nothing is allocated if the identity differs,
-// or the source's next block begins below the least number.
-//
-// - If nextval was not called since the sequence was created or set, only SELECT could read the
-//   next number. Then one block is allocated, and the caller checks it. While the source is being
-//   attached, such a sequence counts as being at its start.
-// - The identity changes when the server is promoted, restored or upgraded, and when the sequence
-//   is created again. The timeline is of the WAL being written: the control file has the old one
-//   until the first checkpoint after a promotion.
-// - An advisory lock excludes the same statement from other servers. The statement tries for 0.2 s,
-//   then continues without it, because any role may hold it.
-// - Its own WAL record and a synchronous commit make the answer durable under any remote settings.
-// - The sequence's options are read after the first nextval, which keeps them from changing.
-// - Operators and the types of their operands are exact, because roles may overload them.
-constexpr char kAllocate[] = R"(
-SELECT b.identity, b.behind, pg_catalog.min(b.n), pg_catalog.count(*), b.increment, b.max, b.cycles
-FROM (
-  -- Numbers of one row have the same island.
-  SELECT a.n, a.identity, a.behind, (a.p).increment AS increment, (a.p).maximum_value AS max,
-    (a.p).cycle_option AS cycles,
-    a.n::numeric OPERATOR(pg_catalog.-) ((a.p).increment::numeric OPERATOR(pg_catalog.*)
-      (pg_catalog.row_number() OVER (ORDER BY a.n))::numeric) AS island
-  FROM (
-    SELECT s.identity, s.behind,
-      CASE WHEN g.i IS NOT NULL THEN pg_catalog.nextval(s.seqrelid::pg_catalog.regclass) END AS n,
-      pg_catalog.pg_sequence_parameters(s.seqrelid) AS p
-    FROM (
-      -- Evaluated before the first nextval, since OFFSET keeps this from being flattened.
-      SELECT r.*,
-        (SELECT x.next FROM (SELECT COALESCE(r.last OPERATOR(pg_catalog.+) r.seqincrement::numeric,
-             CASE WHEN %s THEN r.seqstart::numeric END)) AS x(next)
-         WHERE x.next OPERATOR(pg_catalog.<) %s::numeric) AS behind
-      FROM (
-        SELECT q.*,
-          pg_catalog.set_config('lock_timeout', '2s', true),
-          pg_catalog.set_config('synchronous_commit', 'on', true),
-          (SELECT true FROM pg_catalog.generate_series(1::bigint, 10::bigint)
-           WHERE CASE WHEN pg_catalog.pg_try_advisory_xact_lock(
-               (1936617335::bigint OPERATOR(pg_catalog.<<) 32)
-               OPERATOR(pg_catalog.|) q.seqrelid::bigint) THEN true
-             ELSE pg_catalog.pg_sleep(0.02::double precision) IS NULL END
-           LIMIT 1),
-          -- On a standby a message is an internal error, and the transaction's number 25006.
-          pg_catalog.pg_logical_emit_message(true, 'snowid'::pg_catalog.text,
-            pg_catalog.txid_current()::pg_catalog.text),
-          pg_catalog.concat_ws('/'::pg_catalog.text,
-            (SELECT c.system_identifier FROM pg_catalog.pg_control_system() AS c),
-            (SELECT d.oid FROM pg_catalog.pg_database AS d
-             WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()),
-            q.seqrelid, pg_catalog."left"(pg_catalog.pg_walfile_name(
-              pg_catalog.pg_current_wal_insert_lsn()), 8)) AS identity,
-          pg_catalog.pg_sequence_last_value(q.seqrelid)::numeric AS last
-        FROM pg_catalog.pg_sequence AS q
-        WHERE q.seqrelid OPERATOR(pg_catalog.=) %s::pg_catalog.regclass::pg_catalog.oid
-        OFFSET 0
-      ) AS r
-      OFFSET 0
-    ) AS s
-    LEFT JOIN LATERAL pg_catalog.generate_series(1::bigint,
-      CASE WHEN s.behind IS NOT NULL OR s.identity OPERATOR(pg_catalog.<>) %s::pg_catalog.text
-        THEN 0::bigint
-        WHEN s.last IS NULL THEN 1::bigint
-        ELSE GREATEST(1, LEAST()" UINT64_FORMAT R"(,
-          pg_catalog.div(s.seqmax::numeric OPERATOR(pg_catalog.-) s.last,
-            s.seqincrement::numeric OPERATOR(pg_catalog.*) 16::numeric)))::bigint
-        END) AS g(i) ON true
-  ) AS a
-) AS b
-GROUP BY b.identity, b.behind, b.island, b.increment, b.max, b.cycles
-ORDER BY 4 DESC
-LIMIT 1)";
-
+// Of the statement made by snowid_internal.source_statement() (remote_source.sql).
 enum AnswerColumn : int {
   kIdentityThere = 1,
   kBehind,  // where the source's next block begins; null unless below the least number
@@ -268,13 +193,13 @@ void read_answer(const RemoteSource& source, int64 least, uint64 blocks, char* i
 // Runs the statement. Returns nullptr, or the error. Raises: a cancel.
 ErrorData* ask_source(const RemoteSource& source, int64 least, uint64 blocks, char* identity,
                       core::GivenBlocks* allocated) {
-  const bool is_attached = source.identity != nullptr;
-  // No source has an empty identity: nothing is allocated before it is attached.
-  const char* text =
-      psprintf(kAllocate, is_attached ? "false" : "true",
-               quote_literal_cstr(psprintf(INT64_FORMAT, least)), quote_literal_cstr(source.remote),
-               quote_literal_cstr(is_attached ? source.identity : ""), blocks);
-  return remote_run(source.server_oid, source.owner, text, kAnswerColumns,
+  constexpr Oid kTypes[] = {INT8OID, TEXTOID, TEXTOID, INT8OID};
+  const Datum statement =
+      OidFunctionCall4(own_function("source_statement", lengthof(kTypes), kTypes),
+                       Int64GetDatum(least), CStringGetTextDatum(source.remote),
+                       CStringGetTextDatum(source.identity != nullptr ? source.identity : ""),
+                       Int64GetDatum(static_cast<int64>(blocks)));
+  return remote_run(source.server_oid, source.owner, TextDatumGetCString(statement), kAnswerColumns,
                     [&] { read_answer(source, least, blocks, identity, allocated); });
 }
 

@@ -122,6 +122,86 @@ ALTER TABLE snowid_internal.segment_sources ENABLE ALWAYS TRIGGER refuse_truncat
 SELECT pg_catalog.pg_extension_config_dump('snowid_internal.segment_sources'::pg_catalog.regclass,
   'WHERE seq IN (SELECT seqrelid FROM pg_catalog.pg_sequence)'::pg_catalog.text);
 
+-- The statement for the remote server, which may lack the extension. It calls nextval once for each block, at most for a
+-- sixteenth of the blocks left (core::kPart). The answer is one row: the source's identity, and the longest series of
+-- blocks without a gap, because other sessions may call nextval meanwhile. Nothing is allocated if the identity differs,
+-- as from the empty one of a source that is being attached, or the source's next block begins below the least number.
+--
+-- - If nextval was not called since the sequence was created or set, only SELECT could read the next number. Then one
+--   block is allocated, and the caller checks it. While the source is being attached, such a sequence counts as being at
+--   its start.
+-- - The identity changes when the server is promoted, restored or upgraded, and when the sequence is created again. The
+--   timeline is of the WAL being written: the control file has the old one until the first checkpoint after a promotion.
+-- - An advisory lock excludes the same statement from other servers. The statement tries for 0.2 s, then continues
+--   without it, because any role may hold it.
+-- - Its own WAL record and a synchronous commit make the answer durable under any remote settings.
+-- - The sequence's options are read after the first nextval, which keeps them from changing.
+-- - Operators and the types of their operands are exact, because roles may overload them.
+CREATE FUNCTION snowid_internal.source_statement(
+    least_number bigint, remote_seq pg_catalog.text, identity pg_catalog.text, blocks bigint) RETURNS pg_catalog.text
+  STABLE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RETURN format($statement$
+SELECT b.identity, b.behind, pg_catalog.min(b.n), pg_catalog.count(*), b.increment, b.max, b.cycles
+FROM (
+  -- Numbers of one row have the same island.
+  SELECT a.n, a.identity, a.behind, (a.p).increment AS increment, (a.p).maximum_value AS max,
+    (a.p).cycle_option AS cycles,
+    a.n::numeric OPERATOR(pg_catalog.-) ((a.p).increment::numeric OPERATOR(pg_catalog.*)
+      (pg_catalog.row_number() OVER (ORDER BY a.n))::numeric) AS island
+  FROM (
+    SELECT s.identity, s.behind,
+      CASE WHEN g.i IS NOT NULL THEN pg_catalog.nextval(s.seqrelid::pg_catalog.regclass) END AS n,
+      pg_catalog.pg_sequence_parameters(s.seqrelid) AS p
+    FROM (
+      -- Evaluated before the first nextval, since OFFSET keeps this from being flattened.
+      SELECT r.*,
+        (SELECT x.next FROM (SELECT COALESCE(r.last OPERATOR(pg_catalog.+) r.seqincrement::numeric,
+             CASE WHEN %L THEN r.seqstart::numeric END)) AS x(next)
+         WHERE x.next OPERATOR(pg_catalog.<) %L::numeric) AS behind
+      FROM (
+        SELECT q.*,
+          pg_catalog.set_config('lock_timeout', '2s', true),
+          pg_catalog.set_config('synchronous_commit', 'on', true),
+          (SELECT true FROM pg_catalog.generate_series(1::bigint, 10::bigint)
+           WHERE CASE WHEN pg_catalog.pg_try_advisory_xact_lock(
+               (1936617335::bigint OPERATOR(pg_catalog.<<) 32)
+               OPERATOR(pg_catalog.|) q.seqrelid::bigint) THEN true
+             ELSE pg_catalog.pg_sleep(0.02::double precision) IS NULL END
+           LIMIT 1),
+          -- On a standby a message is an internal error, and the transaction's number 25006.
+          pg_catalog.pg_logical_emit_message(true, 'snowid'::pg_catalog.text,
+            pg_catalog.txid_current()::pg_catalog.text),
+          pg_catalog.concat_ws('/'::pg_catalog.text,
+            (SELECT c.system_identifier FROM pg_catalog.pg_control_system() AS c),
+            (SELECT d.oid FROM pg_catalog.pg_database AS d
+             WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()),
+            q.seqrelid, pg_catalog."left"(pg_catalog.pg_walfile_name(
+              pg_catalog.pg_current_wal_insert_lsn()), 8)) AS identity,
+          pg_catalog.pg_sequence_last_value(q.seqrelid)::numeric AS last
+        FROM pg_catalog.pg_sequence AS q
+        WHERE q.seqrelid OPERATOR(pg_catalog.=) %L::pg_catalog.regclass::pg_catalog.oid
+        OFFSET 0
+      ) AS r
+      OFFSET 0
+    ) AS s
+    LEFT JOIN LATERAL pg_catalog.generate_series(1::bigint,
+      CASE WHEN s.behind IS NOT NULL OR s.identity OPERATOR(pg_catalog.<>) %L::pg_catalog.text
+        THEN 0::bigint
+        WHEN s.last IS NULL THEN 1::bigint
+        ELSE GREATEST(1, LEAST(%s,
+          pg_catalog.div(s.seqmax::numeric OPERATOR(pg_catalog.-) s.last,
+            s.seqincrement::numeric OPERATOR(pg_catalog.*) 16::numeric)))::bigint
+        END) AS g(i) ON true
+  ) AS a
+) AS b
+GROUP BY b.identity, b.behind, b.island, b.increment, b.max, b.cycles
+ORDER BY 4 DESC
+LIMIT 1$statement$, identity = '', least_number, remote_seq, identity, blocks);
+END $$;
+COMMENT ON FUNCTION snowid_internal.source_statement(bigint, pg_catalog.text, pg_catalog.text, bigint) IS
+  'Returns the statement to allocate blocks of a remote sequence.';
+
 CREATE FUNCTION @extschema@.snowid_segment_attach(
     seq pg_catalog.regclass, server pg_catalog.name, remote_seq pg_catalog.text)
   RETURNS pg_catalog.void

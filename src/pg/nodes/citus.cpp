@@ -11,8 +11,6 @@ extern "C" {
 #include "catalog/pg_namespace.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
-#include "nodes/value.h"
-#include "parser/parse_func.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -154,8 +152,7 @@ int32 citus_check_group(const CitusNode& citus) {
   membership_lock();
   Membership member = membership_read();
   const Oid type = INT4OID;
-  List* name = list_make2(makeString(pstrdup("snowid")), makeString(pstrdup("is_server_of_group")));
-  const Oid function = LookupFuncName(name, 1, &type, false);
+  const Oid function = own_function("is_server_of_group", 1, &type);
   const bool is_replaced = !DatumGetBool(OidFunctionCall1(function, Int32GetDatum(citus.group)));
   if (member.is_group_replaced != is_replaced) {
     member.is_group_replaced = is_replaced;

@@ -35,7 +35,7 @@ void require_no_citus();
 
 // Has the coordinator confirm this server for its group, which is returned; otherwise marks the
 // database durably, until a later check succeeds. Raises: 55000 if the coordinator lists another
-// server, or Citus gives no group; errors of snowid.is_server_of_group().
+// server, or Citus gives no group; errors of snowid_internal.is_server_of_group().
 int32 citus_check_group(const CitusNode& citus);
 
 }  // namespace snowid::pg

@@ -22,7 +22,7 @@ COMMENT ON COLUMN snowid.node_status.problem IS 'error or warning about the numb
 
 -- Whether Citus uses this very server for the group. Copies have the same data; therefore the coordinator, which knows
 -- where the group is, has the server there look for a lock held only by this session.
-CREATE FUNCTION snowid.is_server_of_group(node_group pg_catalog.int4) RETURNS boolean
+CREATE FUNCTION snowid_internal.is_server_of_group(node_group pg_catalog.int4) RETURNS boolean
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   key CONSTANT bigint := hashtextextended(gen_random_uuid()::text, 0);
@@ -48,4 +48,4 @@ BEGIN
   RAISE 'could not ask the server of Citus'' group %', node_group USING ERRCODE = 'connection_failure',
     DETAIL = coalesce(answer, 'The coordinator did not answer.');
 END $$;
-COMMENT ON FUNCTION snowid.is_server_of_group(pg_catalog.int4) IS 'Returns whether this server is Citus'' server for a group.';
+COMMENT ON FUNCTION snowid_internal.is_server_of_group(pg_catalog.int4) IS 'Returns whether this server is Citus'' server for a group.';
