@@ -14,16 +14,20 @@
 #include "pg/values.hpp"
 
 extern "C" {
+#include "access/htup_details.h"
 #include "access/xact.h"
 #include "catalog/pg_authid.h"
+#include "catalog/pg_extension.h"
 #include "catalog/pg_type.h"
 #include "commands/defrem.h"
+#include "commands/extension.h"
 #include "executor/spi.h"
 #include "foreign/foreign.h"
 #include "portability/instr_time.h"
 #include "storage/latch.h"
 #include "utils/acl.h"
 #include "utils/guc.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 #include "utils/timeout.h"
@@ -82,47 +86,38 @@ void start_timer(int seconds) {
                        kEveryMs);
 }
 
-void stop_timer() noexcept { disable_timeout(timer, false); }
+constexpr char kDblink[] = "dblink";
 
-// Whether a statement with text parameters returns a number other than 0. Requires: SPI_connect().
-bool execute_with_texts(const char* statement, const char* first, const char* second = nullptr) {
-  Oid types[] = {TEXTOID, TEXTOID};
-  Datum values[] = {CStringGetTextDatum(first), Datum{0}};
-  if (second != nullptr) values[1] = CStringGetTextDatum(second);
-  const int result =
-      SPI_execute_with_args(statement, second == nullptr ? 1 : 2, types, values, nullptr, false, 0);
+struct Connection {
+  // Texts: a name, random because no session may have a connection of it; the server; and the
+  // statement for it.
+  Datum parameters[3];
+  const char* server;  // looked up early, because it may be dropped later
+  bool may_be_there;   // whether to disconnect
+};
+
+// The schema of dblink, quoted. Requires: dblink cannot be dropped.
+const char* dblink_schema() {
+  HeapTuple row = catalog_row(ExtensionRelationId, ExtensionOidIndexId, Anum_pg_extension_oid,
+                              get_extension_oid(kDblink, false));
+  const auto* form = reinterpret_cast<Form_pg_extension>(GETSTRUCT(row));
+  const Oid schema = form->extnamespace;
+  heap_freetuple(row);
+  return quote_identifier(get_namespace_name(schema));
+}
+
+// Runs a statement with dblink's schema for %1$s, and the connection's parameters. Returns whether
+// it returns a number other than 0. Requires: SPI_connect().
+bool execute(Connection* connection, const char* statement) {
+  Oid types[] = {TEXTOID, TEXTOID, TEXTOID};
+  const int result = SPI_execute_with_args(psprintf(statement, dblink_schema()), lengthof(types),
+                                           types, connection->parameters, nullptr, false, 0);
   if (result != SPI_OK_SELECT) elog(ERROR, "SPI_execute_with_args: %d", result);
   if (SPI_processed != 1 || SPI_gettypeid(SPI_tuptable->tupdesc, 1) != INT4OID) return false;
   bool is_null;
   const Datum value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null);
   return !is_null && DatumGetInt32(value) != 0;
 }
-
-constexpr char kDblink[] = "dblink";
-
-// Raises: 55000, also if a session is dropping the extension.
-[[noreturn]] void report_no_dblink() {
-  ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-          errmsg("extension \"dblink\" is not installed"),
-          errdetail("It connects to other servers."), errhint("Use CREATE EXTENSION dblink."));
-}
-
-// The schema of dblink, quoted. Requires: SPI_connect(); dblink cannot be dropped.
-const char* dblink_schema() {
-  execute_with_texts(
-      "SELECT pg_catalog.quote_ident(n.nspname) FROM pg_catalog.pg_extension AS e"
-      " JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace"
-      " WHERE e.extname OPERATOR(pg_catalog.=) $1::pg_catalog.name",
-      kDblink);
-  if (SPI_processed != 1) report_no_dblink();
-  return SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1);
-}
-
-struct Connection {
-  char name[48];       // random: no session has a connection of this name
-  const char* server;  // looked up early, because it may be dropped later
-  bool may_be_there;   // whether to disconnect
-};
 
 // dblink's column definition list. All columns are text, checked by the reader.
 const char* column_list(int columns) {
@@ -135,33 +130,19 @@ const char* column_list(int columns) {
 
 // Runs the statement over its own connection, with the answer in SPI_tuptable. Polls: dblink's wait
 // ignores interrupts in PostgreSQL 15, every second one later. Requires: SPI_connect().
-void ask_over_dblink(Connection* connection, const char* text, int columns) {
-  const char* schema = dblink_schema();
-  const char* name = connection->name;
+void ask_over_dblink(Connection* connection, int columns) {
   connection->may_be_there = true;
-  execute_with_texts(psprintf("SELECT %s.dblink_connect($1, $2)", schema), name,
-                     connection->server);
-  if (!execute_with_texts(psprintf("SELECT %s.dblink_send_query($1, $2)", schema), name, text))
+  execute(connection, "SELECT %1$s.dblink_connect($1, $2)");
+  if (!execute(connection, "SELECT %1$s.dblink_send_query($1, $3)"))
     ereport(ERROR, errcode(ERRCODE_CONNECTION_FAILURE),
             errmsg("could not send a query to server \"%s\"", connection->server));
-  const char* is_busy = psprintf("SELECT %s.dblink_is_busy($1)", schema);
-  for (long nap_ms = 1; execute_with_texts(is_busy, name); nap_ms = next_nap(nap_ms)) {
+  for (long nap_ms = 1; execute(connection, "SELECT %1$s.dblink_is_busy($1)");
+       nap_ms = next_nap(nap_ms)) {
     SPI_freetuptable(SPI_tuptable);
     nap(nap_ms, wait_event("SnowidRemote"));
   }
-  execute_with_texts(
-      psprintf("SELECT * FROM %s.dblink_get_result($1) AS t(%s)", schema, column_list(columns)),
-      name);
-}
-
-// Requires: SPI_connect().
-void disconnect(const Connection& connection) {
-  if (!connection.may_be_there) return;
-  const char* schema = dblink_schema();
-  execute_with_texts(psprintf("SELECT %s.dblink_disconnect($1)"
-                              " WHERE $1 OPERATOR(pg_catalog.=) ANY (%s.dblink_get_connections())",
-                              schema, schema),
-                     connection.name);
+  execute(connection,
+          psprintf("SELECT * FROM %%1$s.dblink_get_result($1) AS t(%s)", column_list(columns)));
 }
 
 // Runs a step as the role, with SPI. Returns the error that rolled it back, or nullptr.
@@ -260,12 +241,15 @@ ErrorData* remote_run(Oid oid, Oid role, const char* text, int columns, Step rea
   Assert(!IsInParallelMode());
   const ForeignServer* server = GetForeignServer(oid);
   const char* option = connect_timeout_of(server);
-  Connection connection{{}, server->servername, false};
   uint64 random;
   fetch_random(&random, sizeof(random));
-  snprintf(connection.name, sizeof(connection.name), "snowid " UINT64_FORMAT, random);
+  Connection connection{{CStringGetTextDatum(psprintf("snowid " UINT64_FORMAT, random)),
+                         CStringGetTextDatum(server->servername), CStringGetTextDatum(text)},
+                        server->servername,
+                        false};
   ErrorData* volatile tried = nullptr;
-  // dblink's owner could otherwise replace its functions during the wait.
+  // dblink's owner could otherwise replace its functions during the wait. Not kept if there is
+  // none, or a session is dropping it.
   LOCKTAG lock;
   const bool is_kept = extension_keep(kDblink, false, &lock);
   start_timer(10 + (option == nullptr ? 10 : std::clamp(atoi(option), 0, 600)));
@@ -273,18 +257,27 @@ ErrorData* remote_run(Oid oid, Oid role, const char* text, int columns, Step rea
   PG_TRY();
   {
     tried = try_as_role(role, [&] {
-      if (!is_kept) report_no_dblink();
-      ask_over_dblink(&connection, text, columns);
+      if (!is_kept)
+        ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                errmsg("extension \"%s\" is not installed", kDblink),
+                errdetail("It connects to other servers."),
+                errhint("Use CREATE EXTENSION %s.", kDblink));
+      ask_over_dblink(&connection, columns);
       read();
     });
   }
   PG_FINALLY();
-  { stop_timer(); }
+  { disable_timeout(timer, false); }
   PG_END_TRY();
   ErrorData* error = tried;
   // At once, because dblink's connections outlive the transaction.
   hold_interrupts();
-  ErrorData* leftover = try_as_role(role, [&] { disconnect(connection); });
+  ErrorData* leftover = try_as_role(role, [&] {
+    if (connection.may_be_there)
+      execute(&connection,
+              "SELECT %1$s.dblink_disconnect($1)"
+              " WHERE $1 OPERATOR(pg_catalog.=) ANY (%1$s.dblink_get_connections())");
+  });
   resume_interrupts();
   if (leftover != nullptr)
     ereport(FATAL, errcode(ERRCODE_CONNECTION_EXCEPTION),
