@@ -23,7 +23,6 @@
 #include "pg/sequence_page.hpp"
 
 extern "C" {
-#include "access/relation.h"
 #include "funcapi.h"
 #include "nodes/parsenodes.h"
 #include "portability/instr_time.h"
@@ -33,14 +32,6 @@ extern "C" {
 namespace snowid::pg {
 
 namespace {
-
-// `count` numbers from `first` on, in `blocks` blocks.
-struct Allocation {
-  int64 first;
-  uint64 count;
-  uint64 blocks;
-  core::Spacing spacing;
-};
 
 // Whether the numbers in memory are in blocks of this size (0: of the whole increment), and the
 // sequence is unchanged.
@@ -72,17 +63,18 @@ uint64 blocks_to_allocate(const SharedSegment* segment, uint64 size, uint64 want
   return core::blocks_within(blocks, size, core::given_by(segment->numbers), want);
 }
 
-// Drops numbers still in memory if the sequence was changed or their blocks have another size.
-void publish_numbers(Counter* counter, const Allocation& allocated, core::UnixMicros now) {
+// Publishes `count` numbers from `first` on. Drops numbers still in memory if the sequence was
+// changed or their blocks have another size.
+void publish_numbers(Counter* counter, int64 first, uint64 count, uint64 blocks,
+                     core::Spacing spacing, core::UnixMicros now) {
   SharedSegment* segment = counter->segment;
   core::Segment& numbers = segment->numbers;
   Assert(is_mine(segment->refill));
   const core::Spacing before{numbers.size.load(), numbers.increment.load()};
-  if (segment->known.file.load() == 0 || !(before == allocated.spacing) || !core::has_room(numbers))
+  if (segment->known.file.load() == 0 || !(before == spacing) || !core::has_room(numbers))
     core::forget(numbers);
-  core::publish(numbers, allocated.first, std::min(allocated.count, core::kMostAtOnce),
-                allocated.spacing);
-  segment->blocks = allocated.blocks;
+  core::publish(numbers, first, std::min(count, core::kMostAtOnce), spacing);
+  segment->blocks = blocks;
   segment->refilled_us = now.value;
   segment->refilled_cursor = numbers.cursor.load();
   counter_settle(counter, &segment->known);
@@ -96,10 +88,10 @@ enum class Outcome : uint8_t {
 
 // Sets *first to the least number at which the next block may begin. Returns false if it would
 // exceed bigint.
-bool find_first(const Counter* counter, SequenceValue value, int64 increment, int64_t* first) {
+bool find_first(const Counter* counter, const SequencePage& page, int64 increment, int64_t* first) {
   const SharedSegment* segment = counter->segment;
-  return core::find_first(segment->numbers, segment->known, file_of(counter->file), value,
-                          increment, first);
+  return core::find_first(segment->numbers, segment->known, file_of(counter->file),
+                          sequence_page_value(page), increment, first);
 }
 
 // want: numbers asked for, 0 for an early refill.
@@ -111,7 +103,7 @@ Outcome refill_here(Counter* counter, uint64 size, uint32 want, const SequenceOp
   const SequencePage page = counter_page_lock(counter);
   int64_t first;
   core::Allotment allotted{};
-  if (find_first(counter, sequence_page_value(page), options.increment, &first))
+  if (find_first(counter, page, options.increment, &first))
     allotted = core::allot(first, options.max, spacing, blocks, want);
   XLogRecPtr lsn = InvalidXLogRecPtr;
   if (allotted.count > 0)
@@ -121,7 +113,7 @@ Outcome refill_here(Counter* counter, uint64 size, uint32 want, const SequenceOp
   if (allotted.count == 0) return Outcome::kExhausted;
 
   sequence_make_durable(lsn);
-  publish_numbers(counter, {first, allotted.count, allotted.blocks, spacing}, now);
+  publish_numbers(counter, first, allotted.count, allotted.blocks, spacing, now);
   return Outcome::kRefilled;
 }
 
@@ -139,14 +131,6 @@ uint64 blocks_to_allocate_ahead(const SharedSegment* segment, uint64 size, uint6
                    std::max<uint64>(room / core::kPart / increment, 1)});
 }
 
-// find_first() with the current value on the page. Returns false if no number is left.
-bool look_for_first(const Counter* counter, const SequenceOptions& options, int64_t* first) {
-  Relation relation = relation_open(counter->relid, NoLock);
-  const SequenceValue value = sequence_value(relation);
-  relation_close(relation, NoLock);
-  return find_first(counter, value, options.increment, first) && *first <= options.max;
-}
-
 // Records and publishes the remote sequence's blocks, unless the sequence was set above them
 // meanwhile. began: start of the remote call.
 Outcome take_given_blocks(Counter* counter, const core::GivenBlocks& there,
@@ -154,7 +138,7 @@ Outcome take_given_blocks(Counter* counter, const core::GivenBlocks& there,
                           core::UnixMicros began) {
   const SequencePage page = counter_page_lock(counter);
   core::OwnNumbers own{false, 0, options.max};
-  own.has_next = find_first(counter, sequence_page_value(page), options.increment, &own.next);
+  own.has_next = find_first(counter, page, options.increment, &own.next);
   const core::TakenBlocks taken = core::take_blocks(there, own);
   XLogRecPtr lsn = InvalidXLogRecPtr;
   if (taken.taking == core::Taking::kTaken)
@@ -165,7 +149,7 @@ Outcome take_given_blocks(Counter* counter, const core::GivenBlocks& there,
   if (taken.taking == core::Taking::kBehind) return Outcome::kFailed;
   sequence_make_durable(lsn);
   const uint64 count = core::count_up_to(taken.first, spacing, taken.blocks, taken.max);
-  publish_numbers(counter, {taken.first, count, taken.blocks, spacing}, began);
+  publish_numbers(counter, taken.first, count, taken.blocks, spacing, began);
   return Outcome::kRefilled;
 }
 
@@ -186,7 +170,10 @@ Outcome refill_there(Counter* counter, uint64 size, const SequenceOptions& optio
                      const RemoteSource& source, Urgency urgency, core::UnixMicros now) {
   SharedSegment* segment = counter->segment;
   int64_t first;
-  if (!look_for_first(counter, options, &first)) return Outcome::kExhausted;
+  const SequencePage page = counter_page_lock(counter);
+  const bool has_first = find_first(counter, page, options.increment, &first);
+  counter_page_unlock(page);
+  if (!has_first || first > options.max) return Outcome::kExhausted;
   const uint64 room = static_cast<uint64>(options.max) - static_cast<uint64>(first);
   const uint64 blocks = blocks_to_allocate_ahead(segment, size, room, now);
   core::GivenBlocks there;
