@@ -77,19 +77,19 @@ Quota quota = make_quota(
 
 // A snapshot of an entry. Its users are checked when it is removed.
 struct Candidate {
+  const SharedTable* table;
   CounterKey key;
   uint32 room;
   int64 raised_us;
 };
 
-List* find_candidates(const SharedTable& table, Bound bound) {
-  List* found = NIL;
+List* find_candidates(const SharedTable& table, Bound bound, List* found) {
   dshash_seq_status scan;
   dshash_seq_init(&scan, table.attached, false);
   while (const auto* entry = static_cast<Entry*>(dshash_seq_next(&scan))) {
     if (!is_within(bound, entry->key.database)) continue;
     auto* candidate = static_cast<Candidate*>(palloc(sizeof(Candidate)));
-    *candidate = {entry->key, 0, 0};
+    *candidate = {&table, entry->key, 0, 0};
     if (&table == &sections) {
       const auto* section = reinterpret_cast<const SharedSection*>(entry);
       candidate->room = section->room.load(std::memory_order_relaxed);
@@ -101,7 +101,8 @@ List* find_candidates(const SharedTable& table, Bound bound) {
   return found;
 }
 
-void remove_if_idle(const SharedTable& table, const Candidate& candidate) {
+void remove_if_idle(const Candidate& candidate) {
+  const SharedTable& table = *candidate.table;
   dsa_pointer slots[kKeyPartitions];
   int count = 0;
   uint32 capacity = 0;
@@ -139,17 +140,34 @@ bool is_dropped(const CounterKey& key) {
              : !SearchSysCacheExists1(DATABASEOID, ObjectIdGetDatum(key.database));
 }
 
-enum class Which : uint8_t { kDropped, kAll };
+int by_time_of_raise(const ListCell* a, const ListCell* b) {
+  const auto* one = static_cast<Candidate*>(lfirst(a));
+  const auto* other = static_cast<Candidate*>(lfirst(b));
+  return one->raised_us < other->raised_us ? -1 : one->raised_us > other->raised_us ? 1 : 0;
+}
 
-// Removes unused entries that count toward the bound: of dropped sequences, or all.
-void remove_idle(const SharedTable& table, Bound bound, Which which) {
-  List* found = find_candidates(table, bound);
+// Removes unused entries that count toward the bound: those of dropped sequences, then those with
+// room for more than `room` keys until `wanted` more fit the full quota, first those raised longest
+// ago.
+void sweep(Bound bound, const Quota& full, uint64 wanted, int64 room) {
+  List* found = find_candidates(segments, bound, find_candidates(sections, bound, NIL));
   ListCell* cell;
   foreach (cell, found) {
     const auto& candidate = *static_cast<Candidate*>(lfirst(cell));
-    if (which == Which::kAll || is_dropped(candidate.key)) remove_if_idle(table, candidate);
+    if (is_dropped(candidate.key)) remove_if_idle(candidate);
+  }
+  list_sort(found, by_time_of_raise);
+  foreach (cell, found) {
+    const auto& candidate = *static_cast<Candidate*>(lfirst(cell));
+    if (bound_of(full, wanted) == Bound::kNone) break;
+    if (candidate.room > room) remove_if_idle(candidate);
   }
   list_free_deep(found);
+}
+
+// Makes room for several, because few sweeps are allowed.
+void sweep_counters(Bound bound) {
+  sweep(bound, quota, 1 + static_cast<uint64>(max_counters_of_database) / 16, -1);
 }
 
 // Removes the entries of dropped sections, whose keys take much memory. This takes long with many
@@ -158,36 +176,8 @@ void remove_dropped_keys() {
   constexpr uint32 kFew = 1000;
   if (count_of_server(quota) > kFew && !has_grown(key_quota, static_cast<uint64>(section_keys)))
     return;
-  remove_idle(sections, Bound::kServer, Which::kDropped);
+  sweep(Bound::kServer, key_quota, 0, PG_INT64_MAX);
   note_swept(key_quota);
-}
-
-int by_time_of_raise(const ListCell* a, const ListCell* b) {
-  const auto* one = static_cast<Candidate*>(lfirst(a));
-  const auto* other = static_cast<Candidate*>(lfirst(b));
-  return one->raised_us < other->raised_us ? -1 : one->raised_us > other->raised_us ? 1 : 0;
-}
-
-void sweep_keys(Bound bound) {
-  const uint64 wanted = static_cast<uint64>(section_keys);
-  remove_idle(sections, bound, Which::kDropped);
-  List* found = find_candidates(sections, bound);
-  list_sort(found, by_time_of_raise);
-  ListCell* cell;
-  foreach (cell, found) {
-    const auto& candidate = *static_cast<Candidate*>(lfirst(cell));
-    if (bound_of(key_quota, wanted) == Bound::kNone) break;
-    if (candidate.room > kFirstKeys) remove_if_idle(sections, candidate);
-  }
-  list_free_deep(found);
-}
-
-void sweep_counters(Bound bound) {
-  remove_idle(segments, bound, Which::kDropped);
-  remove_idle(sections, bound, Which::kDropped);
-  if (bound_of(quota) == Bound::kNone) return;
-  remove_idle(segments, bound, Which::kAll);
-  remove_idle(sections, bound, Which::kAll);
 }
 
 }  // namespace
@@ -224,7 +214,7 @@ bool sections_make_room(uint32 more) {
   if (!begin_sweep(key_quota, bound)) return false;
   // A session without an entry may not have attached it yet.
   quota_attach(&quota);
-  sweep_keys(bound);
+  sweep(bound, key_quota, static_cast<uint64>(section_keys), kFirstKeys);
   return bound_of(key_quota, more) == Bound::kNone;
 }
 
