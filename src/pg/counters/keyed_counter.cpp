@@ -84,8 +84,8 @@ uint32 room_of(const SharedSection* section) noexcept {
 
 // Issues a key's next number, one above its last. Returns false, with nothing changed, if it would
 // exceed the limit. Requires: the key's partition is locked. Its cache line is this processor's.
-bool draw(SharedSection* section, KeyPartition* partition, core::KeySlot* key,
-          int64* number) noexcept {
+bool issue_next(SharedSection* section, KeyPartition* partition, core::KeySlot* key,
+                int64* number) noexcept {
   const int64 limit = section->limit.load(std::memory_order_relaxed);
   int64 last = key->last.load(std::memory_order_relaxed);
   do {
@@ -124,20 +124,19 @@ struct NewSlots {
   dsa_pointer slots;
 };
 
-void allocate_slots(NewSlots* made) {
-  made->slots = dsa_allocate0(shared_area, made->capacity * sizeof(core::KeySlot));
-}
-
 // Allocates slots. Returns false if memory is exhausted, or was within the last second. Requires:
 // no LWLock held. Raises: 53200 or 53100 if memory is exhausted for the first slots of a partition.
 bool allocate(SharedSection* section, NewSlots* made) {
+  const auto allocate_slots = [made] {
+    made->slots = dsa_allocate0(shared_area, made->capacity * sizeof(core::KeySlot));
+  };
   if (made->capacity == kFirstCapacity) {
-    allocate_slots(made);
+    allocate_slots();
     return true;
   }
   const int64 refused_us = section->refused_us.load(std::memory_order_relaxed);
   if (unlikely(refused_us != 0) && is_recent({refused_us}, USECS_PER_SEC, unix_now())) return false;
-  ErrorData* error = try_in_subtransaction([&] { allocate_slots(made); });
+  ErrorData* error = try_in_subtransaction(allocate_slots);
   section->refused_us.store(error == nullptr ? 0 : unix_now().value, std::memory_order_relaxed);
   if (error == nullptr) return true;
   // The subtransaction may fail at its own end, after the allocation.
@@ -269,18 +268,18 @@ bool add_key(SharedSection* section, const Key& key, int64* number) {
     partition->keys.fetch_add(1, std::memory_order_relaxed);
     section->keys.fetch_add(1, std::memory_order_relaxed);
   }
-  const bool is_drawn = draw(section, partition, slot, number);
+  const bool is_issued = issue_next(section, partition, slot, number);
   LWLockRelease(&partition->lock);
-  return is_drawn;
+  return is_issued;
 }
 
 // Returns false if the next number would exceed the limit.
 bool next_of_key(SharedSection* section, int64 value, int64* number) {
   const Key key = lock_key(section, value);
   const bool is_known = likely(key.slot != nullptr);
-  const bool is_drawn = is_known && draw(section, key.partition, key.slot, number);
+  const bool is_issued = is_known && issue_next(section, key.partition, key.slot, number);
   LWLockRelease(&key.partition->lock);
-  return is_known ? is_drawn : add_key(section, key, number);
+  return is_known ? is_issued : add_key(section, key, number);
 }
 
 uint64 increments_to_raise(const SharedSection* section, uint64 increment, core::UnixMicros now) {

@@ -182,7 +182,7 @@ Outcome refill_there(Counter* counter, uint64 size, const SequenceOptions& optio
   segment->source.retry_us.store(0);
   if (size > static_cast<uint64>(there.increment)) {
     note_failure(counter, source, ERRCODE_INVALID_PARAMETER_VALUE,
-                 "Its blocks are smaller than the ones that are drawn from.", now, urgency);
+                 "Its blocks are smaller than the block size of the calls.", now, urgency);
     if (urgency == Urgency::kEarly) return Outcome::kFailed;
   }
   // With kMust raises an error if `size` is too large.
