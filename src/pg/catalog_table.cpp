@@ -227,14 +227,14 @@ void report_not_stored(const char* table) {
           errhint("Drop the rule, trigger, or policy."));
 }
 
-void require_permanent_sequence(Relation relation) {
+void require_permanent_sequence(Relation relation, const char* loss) {
   if (relation->rd_rel->relkind == RELKIND_SEQUENCE &&
       relation->rd_rel->relpersistence == RELPERSISTENCE_PERMANENT)
     return;
   const char* name = RelationGetRelationName(relation);
   ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
           errmsg("relation \"%s.%s\" is not a permanent sequence", kInternalSchemaName, name),
-          errdetail("IDs could repeat after a crash."),
+          errdetail_internal("%s", loss),
           errhint("Make it permanent with ALTER SEQUENCE %s.%s SET LOGGED.", kInternalSchemaName,
                   name));
 }

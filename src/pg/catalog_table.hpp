@@ -88,8 +88,8 @@ uint64 own_table_execute(const char* table, const char* statement, int count, Oi
 [[noreturn]] void report_not_stored(const char* table);
 
 // Raises: 55000 if a relation of snowid_internal is not a permanent sequence: a crash would reset
-// it.
-void require_permanent_sequence(Relation relation);
+// it. loss: what would follow, a sentence.
+void require_permanent_sequence(Relation relation, const char* loss);
 
 // The trigger calling this trigger function: BEFORE, for each row of a table of snowid. Raises:
 // 39P01 if the call is any other one, so any role may make it; 0A000, with this hint, for TRUNCATE,

@@ -59,7 +59,7 @@ Relation open_ceiling(Urgency urgency) {
       ceiling_relid = InvalidOid;
     }
   }
-  require_permanent_sequence(relation);
+  require_permanent_sequence(relation, "IDs could repeat after a crash.");
   return relation;
 }
 

@@ -47,7 +47,7 @@ Oid sequence_oid = InvalidOid;
 
 Relation open_sequence(LOCKMODE lock) {
   Relation sequence = own_relation_open(kSequence, lock);
-  require_permanent_sequence(sequence);
+  require_permanent_sequence(sequence, "The node number would be lost in a crash.");
   sequence_oid = RelationGetRelid(sequence);
   return sequence;
 }
