@@ -349,7 +349,8 @@ SNOWID_FUNCTION(snowid_check_node) {
   if (node.state != MemberState::kJoined) report_state(node.member);
   const ClockGap gap = registry_compare_clocks(node.registry);
   check_number(node.registry, &node.member);
-  membership_row_require(node.member);
+  // A join may have been rolled back after the page was stored.
+  membership_row_store(node.member);
   require_near_clocks(node.registry, gap);
   PG_RETURN_INT64(node.member.number);
 }

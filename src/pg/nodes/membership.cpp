@@ -146,18 +146,15 @@ void membership_row_store(const Membership& member) {
   Datum values[] = {Int64GetDatum(member.number), CStringGetTextDatum(member.node)};
   own_table_execute(
       kTable,
-      "INSERT INTO snowid_internal.membership AS m (singleton, node_number, node_name)"
-      " VALUES (true, $1, $2) ON CONFLICT (singleton)"
+      "INSERT INTO snowid_internal.membership (singleton, node_number, node_name)"
+      " SELECT true, $1, $2 WHERE NOT EXISTS (SELECT FROM snowid_internal.membership"
+      " WHERE node_number = $1 AND node_name = $2) ON CONFLICT (singleton)"
       " DO UPDATE SET node_number = excluded.node_number, node_name = excluded.node_name",
       lengthof(values), types, values, nullptr);
 }
 
 void membership_row_delete() {
   own_table_execute(kTable, "DELETE FROM snowid_internal.membership", 0, nullptr, nullptr, nullptr);
-}
-
-void membership_row_require(const Membership& member) {
-  if (!is_marked()) membership_row_store(member);
 }
 
 void report_state(const Membership& member) {

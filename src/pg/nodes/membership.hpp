@@ -99,13 +99,10 @@ void membership_write(const Membership& member);
 bool is_bound(const Membership& member);
 void membership_bind(Membership* member);
 
-// Insert or delete the row of snowid_internal.membership. Its trigger (membership.sql) has all
-// sessions read the number again when the transaction commits.
+// Store or delete the row of snowid_internal.membership. If it changes, its trigger
+// (membership.sql) has all sessions read the number again when the transaction commits.
 void membership_row_store(const Membership& member);
 void membership_row_delete();
-
-// Inserts the row if it is missing: a join may have been rolled back after the page was stored.
-void membership_row_require(const Membership& member);
 
 // Raises: 55000. kNone: the database is not a node.
 [[noreturn]] void report_state(const Membership& member);
