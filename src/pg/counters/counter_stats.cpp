@@ -11,6 +11,7 @@
 #include "pg/compat.hpp"
 #include "pg/counters/session_counter.hpp"
 #include "pg/ids/id_stats.hpp"
+#include "pg/values.hpp"
 
 extern "C" {
 #include "funcapi.h"
@@ -18,7 +19,6 @@ extern "C" {
 #include "portability/instr_time.h"
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
-#include "utils/tuplestore.h"
 }
 
 namespace snowid::pg {
@@ -102,12 +102,9 @@ struct Row {
     values[column] = value;
     nulls[column] = false;
   }
-  void put(ReturnSetInfo* result) {
-    tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
-  }
 };
 
-void put_segment(ReturnSetInfo* result, const SharedSegment* segment) {
+void put_segment(FunctionCallInfo fcinfo, const SharedSegment* segment) {
   Row row("segment", segment->key.relid, segment->known, segment->refills);
   const uint64 given = core::given_by(segment->numbers);
   row.set(kGiven, number(given - std::min(load_count(segment->given_before), given)));
@@ -122,10 +119,10 @@ void put_segment(ReturnSetInfo* result, const SharedSegment* segment) {
     row.set(kLastFailure, CStringGetTextDatum(unpack_sql_state(sqlstate)));
     row.set(kLastFailureAt, TimestampTzGetDatum(to_timestamptz(failed)));
   }
-  row.put(result);
+  put_row(fcinfo, row.values, row.nulls);
 }
 
-void put_section(ReturnSetInfo* result, const SharedSection* section) {
+void put_section(FunctionCallInfo fcinfo, const SharedSection* section) {
   Row row("section", section->key.relid, section->known, section->refills);
   uint64 issued = 0;
   for (const KeyPartition& partition : section->partitions) issued += load_count(partition.issued);
@@ -134,7 +131,7 @@ void put_section(ReturnSetInfo* result, const SharedSection* section) {
   row.set(kBlocks, number(section->increments));
   row.set(kKeys, number(section->keys));
   row.set(kEvictions, number(section->evictions));
-  row.put(result);
+  put_row(fcinfo, row.values, row.nulls);
 }
 
 void reset_refills(RefillCounts* counts) {
@@ -171,9 +168,8 @@ void for_each(SharedTable* table, const Look& look) {
 
 SNOWID_FUNCTION(snowid_counter_statistics) {
   InitMaterializedSRF(fcinfo, 0);
-  auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
-  for_each<SharedSegment>(&segments, [&](auto* segment) { put_segment(result, segment); });
-  for_each<SharedSection>(&sections, [&](auto* section) { put_section(result, section); });
+  for_each<SharedSegment>(&segments, [&](auto* segment) { put_segment(fcinfo, segment); });
+  for_each<SharedSection>(&sections, [&](auto* section) { put_section(fcinfo, section); });
   PG_RETURN_NULL();
 }
 
