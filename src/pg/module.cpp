@@ -12,8 +12,7 @@
 #include "pg/ids/issue.hpp"
 #include "pg/ids/session_cache.hpp"
 #include "pg/ids/table_layout.hpp"
-#include "pg/nodes/node_number.hpp"
-#include "pg/nodes/shard_moves.hpp"
+#include "pg/nodes/nodes.hpp"
 #include "pg/xact.hpp"
 
 extern "C" {

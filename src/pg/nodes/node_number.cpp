@@ -1,4 +1,11 @@
-#include "pg/nodes/node_number.hpp"
+// The node number: the shard of snowid_next() and snowid_default_shard(), unless
+// snowid.default_shard sets one. Citus or a registry assigns it; otherwise it is 0.
+//
+// In the order of use: for an ID without a shard, ids/issue.hpp calls shard_of_setting(); for the
+// first ID of a database, database/database.hpp calls node_may_issue(). Each session caches the
+// number (ids/issue.hpp) until a relcache invalidation of any relation, because Citus' tables may
+// be created; sometimes only in a transaction. Nothing is shared.
+#include "pg/nodes/nodes.hpp"
 
 #include "core/layout.hpp"
 #include "pg/compat.hpp"

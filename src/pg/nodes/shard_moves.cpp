@@ -10,7 +10,7 @@
 //
 // Shared: the table of moved shards and their slots, under moved_lock(); the ceiling, locked after
 // the table (docs/design.md, "The SQL interface"). Waits for the clock come before the locks.
-#include "pg/nodes/shard_moves.hpp"
+#include "pg/nodes/nodes.hpp"
 
 #include "core/layout.hpp"
 #include "core/objectid.hpp"

@@ -1,4 +1,5 @@
-// Callbacks for shards that move (shard_moves.cpp). Which have moved: ids/shards.hpp.
+// What module.cpp calls of nodes: the settings of the node number (node_number.cpp), and callbacks
+// of it and of moving shards (shard_moves.cpp).
 #pragma once
 
 #include "pg/postgres.hpp"
@@ -8,6 +9,10 @@ extern "C" {
 }
 
 namespace snowid::pg {
+
+void nodes_register();
+
+void at_eoxact_node_number();
 
 // A rollback opens the shards released by the transaction; a commit opens those accepted. Both
 // under moved_lock(), which PostgreSQL releases after these callbacks.
