@@ -24,7 +24,6 @@ extern "C" {
 #include "executor/spi.h"
 #include "foreign/foreign.h"
 #include "portability/instr_time.h"
-#include "storage/latch.h"
 #include "utils/acl.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"

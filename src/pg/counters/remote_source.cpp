@@ -19,7 +19,6 @@ extern "C" {
 #include "access/relation.h"
 #include "access/skey.h"
 #include "access/table.h"
-#include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "foreign/foreign.h"

@@ -29,7 +29,6 @@ extern "C" {
 #include "commands/dbcommands.h"
 #include "foreign/foreign.h"
 #include "postmaster/postmaster.h"
-#include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 #include "utils/uuid.h"
 }

@@ -4,7 +4,6 @@
 
 #include "core/backfill.hpp"
 #include "core/layout.hpp"
-#include "core/segment.hpp"
 #include "core/tick.hpp"
 #include "core/types.hpp"
 #include "core/uuid.hpp"
