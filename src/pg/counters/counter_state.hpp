@@ -92,11 +92,9 @@ struct RefillCounts {
   std::atomic<int64_t> logged_us;  // last slow refill logged, see may_log()
 };
 
-// Counts a finished refill, started at `began`. Returns its duration in microseconds.
-int64 count_refill(RefillCounts* counts, instr_time began) noexcept;
-
-// Logs a refill of more than 1 s, at most once a minute. Requires: end_refill().
-void log_if_slow(RefillCounts* counts, Oid relid, int64 took_us);
+// Counts a refill that allocated numbers since `began`, releases the right to refill, and logs the
+// refill if it took more than 1 s, at most once a minute.
+void finish_refill(RefillCounts* counts, Oid relid, instr_time began);
 
 struct CounterKey {
   Oid database;

@@ -29,17 +29,14 @@ constexpr double as_milliseconds(uint64_t us) noexcept { return static_cast<doub
 
 }  // namespace
 
-int64 count_refill(RefillCounts* counts, instr_time began) noexcept {
-  const int64 took_us = elapsed_us(began);
-  const uint64_t us = static_cast<uint64_t>(std::max<int64>(took_us, 0));
+void finish_refill(RefillCounts* counts, Oid relid, instr_time began) {
+  const int64 took_us = std::max<int64>(elapsed_us(began), 0);
+  const uint64_t us = static_cast<uint64_t>(took_us);
   counts->refills.fetch_add(1, std::memory_order_relaxed);
   counts->total_us.fetch_add(us, std::memory_order_relaxed);
   if (us > counts->longest_us.load(std::memory_order_relaxed))
     counts->longest_us.store(us, std::memory_order_relaxed);
-  return took_us;
-}
-
-void log_if_slow(RefillCounts* counts, Oid relid, int64 took_us) {
+  end_refill();
   if (took_us < kLongWaitUs || !may_log(&counts->logged_us)) return;
   const uint64_t refills = std::max<uint64_t>(counts->refills.load(std::memory_order_relaxed), 1);
   const double total_ms = as_milliseconds(counts->total_us.load(std::memory_order_relaxed));

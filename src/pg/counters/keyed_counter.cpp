@@ -343,18 +343,16 @@ void raise_limit(Counter* counter, int64 was, Urgency urgency) {
     if (urgency == Urgency::kMust) refill_wait(&section->refill);
     return;
   }
-  int64 took_us = 0;
   if (section->limit.load() <= was || !counter_is_as_known(counter, section->known)) {
     instr_time began;
     INSTR_TIME_SET_CURRENT(began);
     const SequenceOptions options = sequence_options(counter->relid);
     if (raise_sequence(counter, options))
-      took_us = count_refill(&section->refills, began);
+      finish_refill(&section->refills, counter->relid, began);
     else if (urgency == Urgency::kMust)
       counter_report_exhausted(counter->relid, options.max);
   }
   end_refill();
-  log_if_slow(&section->refills, counter->relid, took_us);
 }
 
 Counter* section_open(Oid relid, AclMode rights) {

@@ -81,6 +81,7 @@ void publish_numbers(Counter* counter, int64 first, uint64 count, uint64 blocks,
 }
 
 enum class Outcome : uint8_t {
+  kServed,  // nothing was to be done
   kRefilled,
   kExhausted,  // no numbers are left, or too few to allocate early
   kFailed,     // the remote sequence failed, or the sequence was set above its numbers
@@ -224,24 +225,22 @@ core::Drawn refill_segment(Counter* counter, uint64 size, Urgency urgency, uint3
   RemoteSource source;
   if (!begin_refill(counter, urgency, &source)) return drawn;
   SharedSegment* segment = counter->segment;
-  int64 took_us = 0;
+  instr_time began;
+  INSTR_TIME_SET_CURRENT(began);
+  Outcome outcome = Outcome::kServed;
   if (!is_served(counter, size, urgency)) {
-    instr_time began;
-    INSTR_TIME_SET_CURRENT(began);
     const core::UnixMicros now = unix_now();
     const SequenceOptions options = sequence_options(counter->relid);
-    const Outcome outcome = source.server != nullptr
-                                ? refill_there(counter, size, options, source, urgency, now)
-                                : refill_here(counter, size, want, options, now);
-    if (outcome == Outcome::kRefilled) took_us = count_refill(&segment->refills, began);
+    outcome = source.server != nullptr ? refill_there(counter, size, options, source, urgency, now)
+                                       : refill_here(counter, size, want, options, now);
     if (outcome == Outcome::kExhausted) {
       if (urgency == Urgency::kMust) counter_report_exhausted(counter->relid, options.max);
       core::stop_alert(segment->numbers);
     }
   }
   if (urgency == Urgency::kMust) drawn = core::draw(segment->numbers, want);
+  if (outcome == Outcome::kRefilled) finish_refill(&segment->refills, counter->relid, began);
   end_refill();
-  log_if_slow(&segment->refills, counter->relid, took_us);
   return drawn;
 }
 
