@@ -90,6 +90,10 @@ Answer exchange(const ForeignServer* registry, const char* request, Membership* 
   return exchange(registry, request, member->registry, member->token, member);
 }
 
+constexpr char kAcceptHint[] =
+    "If the old registry is stopped for good, use snowid.recover_registry() on the registry, and "
+    "then snowid.accept_registry() on each node.";
+
 [[noreturn]] void stop(MemberState state, Membership* member) {
   member->state = state;
   member->next = 0;
@@ -106,8 +110,7 @@ void note(Finding finding, Membership* member) {
              member->server, member->number, member->node),
       errdetail_internal("%s", kFindings[static_cast<int>(finding)]),
       finding == Finding::kRegistryMoved
-          ? errhint("If the old registry is stopped for good, use snowid.recover_registry() on the "
-                    "registry, and then snowid.accept_registry() on each node.")
+          ? errhint("%s", kAcceptHint)
           : errhint("On the server that will be the node, use snowid.take_over_node()."));
 }
 
@@ -128,9 +131,7 @@ void note(Finding finding, Membership* member) {
       break;
     default:
       detail = "It was restored, promoted, upgraded or moved, and may have lost this number.";
-      hint =
-          "If the old registry is stopped for good, use snowid.recover_registry() on the "
-          "registry, and then snowid.accept_registry() on each node.";
+      hint = kAcceptHint;
       break;
   }
   ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -216,20 +217,6 @@ void check_number(const ForeignServer* registry, Membership* member) {
   membership_write(*member);
 }
 
-// Has the registry store the node's number and token; the node uses it from then on. Raises: 55000,
-// with nothing changed.
-void accept_registry(const ForeignServer* registry, Membership* member) {
-  const Answer look = registry_ask(registry, kLook, "", 0, *member);
-  if (look.verdict == Verdict::kRetired) stop(MemberState::kRetired, member);
-  const Answer answer = exchange(registry, kAccept, look.identity, look.token, member);
-  // A promoted server states the identity of the registry, not which server is the node.
-  if (answer.verdict == Verdict::kPromoted)
-    memmove(member->registry, answer.identity, sizeof(member->registry));
-  else if (answer.verdict != Verdict::kHeld)
-    report_refused(registry, *member, answer.verdict);
-  check_number(registry, member);
-}
-
 void join(const char* server, const char* node, Membership* member) {
   if (*node == '\0' || strlen(node) > kLongestName)
     ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -241,38 +228,6 @@ void join(const char* server, const char* node, Membership* member) {
   require_near_clocks(registry, registry_compare_clocks(registry));
   strlcpy(member->node, node, sizeof(member->node));
   claim_number(registry, member);
-}
-
-void leave(Membership* member) {
-  const MemberState state = state_of(*member);
-  // A copy has no number to return.
-  const bool is_told =
-      state != MemberState::kJoined && (state != MemberState::kLeaving || !is_bound(*member));
-  // Before the request, because its answer may be lost.
-  member->state = is_told ? MemberState::kLeft : MemberState::kLeaving;
-  member->is_claiming = false;
-  membership_write(*member);
-  membership_row_delete();
-  if (is_told) return;
-  // The node has stopped, whatever the request returns.
-  ErrorData* error = try_in_subtransaction([&] {
-    const ForeignServer* registry = registry_of(member->server, member->node);
-    const Verdict verdict = exchange(registry, kLeave, member).verdict;
-    // A copy's number is not retired.
-    if (verdict != Verdict::kHeld && verdict != Verdict::kRetired && verdict != Verdict::kCopy)
-      report_refused(registry, *member, verdict);
-  });
-  if (error == nullptr) {
-    member->state = MemberState::kLeft;
-    membership_write(*member);
-    return;
-  }
-  if (error->sqlerrcode == ERRCODE_QUERY_CANCELED) ReThrowError(error);
-  ereport(WARNING, errmsg("registry has not confirmed that node \"%s\" has left", member->node),
-          errdetail_internal("%s", error->message),
-          errhint("Use snowid.leave() again. If no other server has the number, use "
-                  "snowid.retire_node(" INT64_FORMAT ") on the registry.",
-                  member->number));
 }
 
 // Issues IDs only above the returned time: an upper bound on the times of the other server's IDs,
@@ -336,7 +291,34 @@ SNOWID_FUNCTION(snowid_leave) {
   Membership member = membership_read();
   const MemberState state = state_of(member);
   if (state == MemberState::kNone || state == MemberState::kRestored) report_state(member);
-  leave(&member);
+  // A copy has no number to return.
+  const bool is_told =
+      state != MemberState::kJoined && (state != MemberState::kLeaving || !is_bound(member));
+  // Before the request, because its answer may be lost.
+  member.state = is_told ? MemberState::kLeft : MemberState::kLeaving;
+  member.is_claiming = false;
+  membership_write(member);
+  membership_row_delete();
+  if (is_told) PG_RETURN_VOID();
+  // The node has stopped, whatever the request returns.
+  ErrorData* error = try_in_subtransaction([&] {
+    const ForeignServer* registry = registry_of(member.server, member.node);
+    const Verdict verdict = exchange(registry, kLeave, &member).verdict;
+    // A copy's number is not retired.
+    if (verdict != Verdict::kHeld && verdict != Verdict::kRetired && verdict != Verdict::kCopy)
+      report_refused(registry, member, verdict);
+  });
+  if (error == nullptr) {
+    member.state = MemberState::kLeft;
+    membership_write(member);
+    PG_RETURN_VOID();
+  }
+  if (error->sqlerrcode == ERRCODE_QUERY_CANCELED) ReThrowError(error);
+  ereport(WARNING, errmsg("registry has not confirmed that node \"%s\" has left", member.node),
+          errdetail_internal("%s", error->message),
+          errhint("Use snowid.leave() again. If no other server has the number, use "
+                  "snowid.retire_node(" INT64_FORMAT ") on the registry.",
+                  member.number));
   PG_RETURN_VOID();
 }
 
@@ -380,7 +362,15 @@ SNOWID_FUNCTION(snowid_accept_registry) {
   require_no_citus();
   LockedNode node = lock_node();
   if (node.state != MemberState::kJoined) report_state(node.member);
-  accept_registry(node.registry, &node.member);
+  const Answer look = registry_ask(node.registry, kLook, "", 0, node.member);
+  if (look.verdict == Verdict::kRetired) stop(MemberState::kRetired, &node.member);
+  const Answer answer = exchange(node.registry, kAccept, look.identity, look.token, &node.member);
+  // A promoted server states the identity of the registry, not which server is the node.
+  if (answer.verdict == Verdict::kPromoted)
+    memmove(node.member.registry, answer.identity, sizeof(node.member.registry));
+  else if (answer.verdict != Verdict::kHeld)
+    report_refused(node.registry, node.member, answer.verdict);
+  check_number(node.registry, &node.member);
   PG_RETURN_INT64(node.member.number);
 }
 
