@@ -27,31 +27,6 @@ namespace {
 
 constexpr double as_milliseconds(uint64_t us) noexcept { return static_cast<double>(us) / 1000; }
 
-}  // namespace
-
-void finish_refill(RefillCounts* counts, Oid relid, instr_time began) {
-  const int64 took_us = std::max<int64>(elapsed_us(began), 0);
-  const uint64_t us = static_cast<uint64_t>(took_us);
-  counts->refills.fetch_add(1, std::memory_order_relaxed);
-  counts->total_us.fetch_add(us, std::memory_order_relaxed);
-  if (us > counts->longest_us.load(std::memory_order_relaxed))
-    counts->longest_us.store(us, std::memory_order_relaxed);
-  end_refill();
-  if (took_us < kLongWaitUs || !may_log(&counts->logged_us)) return;
-  const uint64_t refills = std::max<uint64_t>(counts->refills.load(std::memory_order_relaxed), 1);
-  const double total_ms = as_milliseconds(counts->total_us.load(std::memory_order_relaxed));
-  // For the log only: the client got its numbers.
-  ereport(LOG_SERVER_ONLY,
-          errmsg("refilling sequence \"%s\" took " INT64_FORMAT " ms", get_rel_name(relid),
-                 took_us / 1000),
-          errdetail("Refills so far: " UINT64_FORMAT ", of %.1f ms on average.", refills,
-                    total_ms / static_cast<double>(refills)),
-          errhint("Numbers are made durable before they are issued: check the disk with the WAL, "
-                  "synchronous standbys, and the remote sequence, if there is one."));
-}
-
-namespace {
-
 enum Column : int {
   kKind,
   kRelation,
@@ -162,6 +137,27 @@ void for_each(SharedTable* table, const Look& look) {
 }
 
 }  // namespace
+
+void finish_refill(RefillCounts* counts, Oid relid, instr_time began) {
+  const int64 took_us = std::max<int64>(elapsed_us(began), 0);
+  const uint64_t us = static_cast<uint64_t>(took_us);
+  counts->refills.fetch_add(1, std::memory_order_relaxed);
+  counts->total_us.fetch_add(us, std::memory_order_relaxed);
+  if (us > counts->longest_us.load(std::memory_order_relaxed))
+    counts->longest_us.store(us, std::memory_order_relaxed);
+  end_refill();
+  if (took_us < kLongWaitUs || !may_log(&counts->logged_us)) return;
+  const uint64_t refills = std::max<uint64_t>(counts->refills.load(std::memory_order_relaxed), 1);
+  const double total_ms = as_milliseconds(counts->total_us.load(std::memory_order_relaxed));
+  // For the log only: the client got its numbers.
+  ereport(LOG_SERVER_ONLY,
+          errmsg("refilling sequence \"%s\" took " INT64_FORMAT " ms", get_rel_name(relid),
+                 took_us / 1000),
+          errdetail("Refills so far: " UINT64_FORMAT ", of %.1f ms on average.", refills,
+                    total_ms / static_cast<double>(refills)),
+          errhint("Numbers are made durable before they are issued: check the disk with the WAL, "
+                  "synchronous standbys, and the remote sequence, if there is one."));
+}
 
 SNOWID_FUNCTION(snowid_counter_statistics) {
   InitMaterializedSRF(fcinfo, 0);

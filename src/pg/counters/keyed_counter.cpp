@@ -12,9 +12,9 @@
 // its eviction at least a generation of other keys was used (fewer, by one for each session that
 // issued a number while the generation ended).
 //
-// section_next() calls, in this order: section_open(); next_of_key(), and for a key not in memory
-// add_key(), make_room(), and grow(), enlarge() or evict(); raise_limit() if the limit is near or
-// reached.
+// snowid_section_next() calls, in this order: section_open(); next_of_key(), and for a key not in
+// memory add_key(), make_room(), and grow(), enlarge() or evict(); raise_limit() if the limit is
+// near or reached.
 //
 // Shared: the keys of a section, in partitions. The key's partition is locked in shared mode to
 // issue a number and to read the floor, exclusively to evict. SharedSection::lock serializes
@@ -253,7 +253,7 @@ bool add_key(SharedSection* section, const Key& key, int64* number) {
   }
   core::KeySlot* slot = core::find_slot(keys_of(partition), key.key, key.hash);
   if (core::is_empty(*slot)) {
-    // The limit first: forget_keys() stores the floor before the new limit is stored.
+    // The limit first: raise_sequence() stores the floor before the new limit.
     const int64 limit = section->limit.load(std::memory_order_acquire);
     // A key evicted from this partition raised it with the partition locked.
     const int64 floor = section->floor.load(std::memory_order_relaxed);
@@ -282,22 +282,6 @@ bool next_of_key(SharedSection* section, int64 value, int64* number) {
   return is_known ? is_issued : add_key(section, key, number);
 }
 
-uint64 increments_to_raise(const SharedSection* section, uint64 increment, core::UnixMicros now) {
-  Assert(is_mine(section->refill));
-  if (section->increments == 0 || !segment_adapt) return 1;
-  // At least 0.1 s, to keep busy sessions from waiting for the disk.
-  return core::adapted_step(section->increments, increment, now.value - section->raised_us.load(),
-                            {USECS_PER_SEC / 10, USECS_PER_SEC});
-}
-
-// Evicts all keys: each continues above `floor`. Until a limit is stored, no session issues a
-// number, not even one that checked the sequence before its change. Requires: the section's lock.
-void forget_keys(SharedSection* section, int64 floor) {
-  section->limit.store(PG_INT64_MIN);
-  remove_keys(section, 0);
-  section->floor.store(floor);
-}
-
 // Raises the sequence by one or more increments, and the limit to it. Evicts all keys if the
 // sequence was changed otherwise. Returns false if it is exhausted. Requires: the right to refill.
 bool raise_sequence(Counter* counter, const SequenceOptions& options) {
@@ -313,9 +297,12 @@ bool raise_sequence(Counter* counter, const SequenceOptions& options) {
     return false;
   }
   const auto increment = static_cast<uint64>(options.increment);
-  const uint64 wanted = core::is_as_known(section->known, file_of(counter->file), value)
-                            ? increments_to_raise(section, increment, now)
-                            : 1;
+  uint64 wanted = 1;
+  // At least 0.1 s, to keep busy sessions from waiting for the disk.
+  if (segment_adapt && section->increments != 0 &&
+      core::is_as_known(section->known, file_of(counter->file), value))
+    wanted = core::adapted_step(section->increments, increment, now.value - section->raised_us,
+                                {USECS_PER_SEC / 10, USECS_PER_SEC});
   const auto [increments, limit] = core::raise_by(used, options.max, wanted, increment);
   const XLogRecPtr lsn = counter_change(page, counter, &section->known, limit);
   counter_page_unlock(page);
@@ -325,7 +312,13 @@ bool raise_sequence(Counter* counter, const SequenceOptions& options) {
   section->increment.store(increment);
   section->raised_us.store(now.value);
   LWLockAcquire(&section->lock, LW_EXCLUSIVE);
-  if (section->known.file.load() == 0) forget_keys(section, used);
+  if (section->known.file.load() == 0) {
+    // Until the new limit is stored, no session issues a number, not even one that checked the
+    // sequence before its change.
+    section->limit.store(PG_INT64_MIN);
+    remove_keys(section, 0);
+    section->floor.store(used);
+  }
   section->limit.store(limit);
   Assert(limit >= section->floor);
   // Early when half of the increments are left, unless the maximum is reached.
@@ -362,8 +355,12 @@ Counter* section_open(Oid relid, AclMode rights) {
   return counter;
 }
 
-int64 section_next(Oid relid, int64 key) {
-  Counter* counter = section_open(relid, ACL_USAGE | ACL_UPDATE);
+}  // namespace
+
+SNOWID_FUNCTION(snowid_section_next) {
+  require_nextval("snowid_section_next()");
+  const int64 key = PG_GETARG_INT64(1);
+  Counter* counter = section_open(PG_GETARG_OID(0), ACL_USAGE | ACL_UPDATE);
   SharedSection* section = counter->section;
   int64 number;
   for (;;) {
@@ -378,17 +375,10 @@ int64 section_next(Oid relid, int64 key) {
       if (unlikely(number >= section->alert.load(std::memory_order_relaxed)) &&
           !is_being_refilled(section->refill))
         raise_limit(counter, limit, Urgency::kEarly);
-      return number;
+      PG_RETURN_INT64(number);
     }
     raise_limit(counter, limit, Urgency::kMust);
   }
-}
-
-}  // namespace
-
-SNOWID_FUNCTION(snowid_section_next) {
-  require_nextval("snowid_section_next()");
-  PG_RETURN_INT64(section_next(PG_GETARG_OID(0), PG_GETARG_INT64(1)));
 }
 
 SNOWID_FUNCTION(snowid_section_current) {

@@ -78,21 +78,17 @@ int64 least_of(Oid relid) {
   return core::next_number(value, increment, &next) ? next : PG_INT64_MIN;
 }
 
-// Gives the sequence new storage and changes nothing else: all sessions notice.
-void renew_storage(Oid relid) {
-  SPI_connect();
-  SPI_execute(psprintf("ALTER SEQUENCE %s INCREMENT " INT64_FORMAT, qualified_name(relid),
-                       sequence_options(relid).increment),
-              false, 0);
-  SPI_finish();
-}
-
 // nullptr removes the source. Requires: the user owns the sequence. Raises: 55000 if not stored;
 // 40001 if the server is newer than the transaction's snapshot.
 void set_source(Oid relid, const RemoteSource* source) {
   Oid types[] = {REGCLASSOID, TEXTOID, TEXTOID, TEXTOID};
   Datum values[] = {ObjectIdGetDatum(relid), Datum{0}, Datum{0}, Datum{0}};
-  renew_storage(relid);
+  // Gives the sequence new storage and changes nothing else: all sessions notice.
+  SPI_connect();
+  SPI_execute(psprintf("ALTER SEQUENCE %s INCREMENT " INT64_FORMAT, qualified_name(relid),
+                       sequence_options(relid).increment),
+              false, 0);
+  SPI_finish();
   own_table_execute(kSourcesTable,
                     "DELETE FROM ONLY snowid_internal.segment_sources WHERE seq = $1"
                     " OR NOT EXISTS (SELECT FROM pg_sequence WHERE seqrelid = seq)",

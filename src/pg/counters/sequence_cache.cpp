@@ -154,18 +154,6 @@ Outcome take_given_blocks(Counter* counter, const core::GivenBlocks& there,
   return Outcome::kRefilled;
 }
 
-// Notes a failure of the remote sequence. With kMust raises it.
-Outcome note_error(const Counter* counter, const RemoteSource& source, ErrorData* error,
-                   Urgency urgency, core::UnixMicros began) {
-  const bool is_down = is_unreachable(error);
-  const char* detail = error->detail_log != nullptr ? error->detail_log : error->detail;
-  note_failure(counter, source, is_down ? ERRCODE_CONNECTION_FAILURE : error->sqlerrcode,
-               detail != nullptr ? detail : error->message, began, urgency);
-  if (urgency == Urgency::kMust && !is_down) ReThrowError(error);
-  if (urgency == Urgency::kMust) source_report_down(source, error);
-  return Outcome::kFailed;
-}
-
 // Refills with blocks above all issued numbers. With kMust raises the remote sequence's failure.
 Outcome refill_there(Counter* counter, uint64 size, const SequenceOptions& options,
                      const RemoteSource& source, Urgency urgency, core::UnixMicros now) {
@@ -179,7 +167,15 @@ Outcome refill_there(Counter* counter, uint64 size, const SequenceOptions& optio
   const uint64 blocks = blocks_to_allocate_ahead(segment, size, room, now);
   core::GivenBlocks there;
   ErrorData* error = source_allocate(source, first, blocks, &there);
-  if (error != nullptr) return note_error(counter, source, error, urgency, now);
+  if (error != nullptr) {
+    const bool is_down = is_unreachable(error);
+    const char* detail = error->detail_log != nullptr ? error->detail_log : error->detail;
+    note_failure(counter, source, is_down ? ERRCODE_CONNECTION_FAILURE : error->sqlerrcode,
+                 detail != nullptr ? detail : error->message, now, urgency);
+    if (urgency == Urgency::kEarly) return Outcome::kFailed;
+    if (!is_down) ReThrowError(error);
+    source_report_down(source, error);
+  }
   segment->source.retry_us.store(0);
   if (size > static_cast<uint64>(there.increment)) {
     note_failure(counter, source, ERRCODE_INVALID_PARAMETER_VALUE,

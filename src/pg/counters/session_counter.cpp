@@ -1,6 +1,8 @@
 // A session's table of counters, and changes of a sequence's page.
 #include "pg/counters/session_counter.hpp"
 
+#include "pg/values.hpp"
+
 extern "C" {
 #include "access/relation.h"
 #include "catalog/pg_class.h"
@@ -11,6 +13,7 @@ extern "C" {
 #include "utils/acl.h"
 #include "utils/hsearch.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/resowner.h"
 }
@@ -30,17 +33,28 @@ constexpr uint32 kMostPinned = 8;
 Counter* pinned[kMostPinned];
 uint32 pinned_count = 0;
 
+// Calls `step` with the transaction's resource owner: locks and pins outlive subtransactions.
+template <typename Step>
+void for_transaction(const Step& step) {
+  ResourceOwner caller = CurrentResourceOwner;
+  CurrentResourceOwner = TopTransactionResourceOwner;
+  PG_TRY();
+  { step(); }
+  PG_FINALLY();
+  { CurrentResourceOwner = caller; }
+  PG_END_TRY();
+}
+
 // Forgets the pins, released by a failed transaction.
 void forget_pins() noexcept {
   while (pinned_count > 0) pinned[--pinned_count]->is_pinned = false;
 }
 
-// The pins belong to the transaction, not to the current subtransaction.
 void unpin_pages() {
-  ResourceOwner caller = CurrentResourceOwner;
-  CurrentResourceOwner = TopTransactionResourceOwner;
-  for (uint32 i = 0; i < pinned_count; i++) ReleaseBuffer(pinned[i]->buffer);
-  CurrentResourceOwner = caller;
+  if (pinned_count == 0) return;
+  for_transaction([] {
+    for (uint32 i = 0; i < pinned_count; i++) ReleaseBuffer(pinned[i]->buffer);
+  });
   forget_pins();
 }
 
@@ -65,12 +79,7 @@ void let_go_of_entries(Which which) {
 
 Counter* find_or_make(Oid relid) {
   static_assert(InvalidLocalTransactionId == 0 && InvalidBuffer == 0);
-  if (counters == nullptr) {
-    HASHCTL options{};
-    options.keysize = sizeof(Oid);
-    options.entrysize = sizeof(Counter);
-    counters = hash_create("snowid counters", 16, &options, HASH_ELEM | HASH_BLOBS);
-  }
+  if (counters == nullptr) counters = make_hash<Oid, Counter>("snowid counters", TopMemoryContext);
   bool found;
   auto* counter = static_cast<Counter*>(hash_search(counters, &relid, HASH_ENTER, &found));
   if (!found) {
@@ -78,18 +87,6 @@ Counter* find_or_make(Oid relid) {
     counter->relid = relid;
   }
   return counter;
-}
-
-// Calls `step` with the transaction's resource owner: locks and pins outlive subtransactions.
-template <typename Step>
-void for_transaction(const Step& step) {
-  ResourceOwner caller = CurrentResourceOwner;
-  CurrentResourceOwner = TopTransactionResourceOwner;
-  PG_TRY();
-  { step(); }
-  PG_FINALLY();
-  { CurrentResourceOwner = caller; }
-  PG_END_TRY();
 }
 
 void look_at_sequence(Counter* counter) {

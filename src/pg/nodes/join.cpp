@@ -54,17 +54,13 @@ const char* default_node() {
           errhint("To get another number, use snowid.leave() first."));
 }
 
-int64 new_token() {
-  uint64 random;
-  fetch_random(&random, sizeof(random));
-  return std::max(static_cast<int64>(random >> 1), int64{1});
-}
-
 // Requests the next token, made if there is none. If the registry has it, the node uses both.
 Answer ask_for_next(const ForeignServer* registry, const char* request, const char* identity,
                     int64 token, Membership* member) {
   if (member->next == 0) {
-    member->next = new_token();
+    uint64 random;
+    fetch_random(&random, sizeof(random));
+    member->next = std::max(static_cast<int64>(random >> 1), int64{1});
     membership_write(*member);
   }
   const Answer answer = registry_ask(registry, request, identity, token, *member);

@@ -70,15 +70,6 @@ core::Status next_tick(WindowObject window, const char* function, const core::La
   return status;
 }
 
-// Raises: 22023 if the row's layout differs from the previous rows'.
-void require_same_layout(const Run& run, const core::LayoutSpec& spec) {
-  if (!run.ids.begun || spec == run.layout) return;
-  ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-          errmsg("%s got several ID layouts", "snowid_backfill()"),
-          errdetail("After \"%s\" it got \"%s\".", layout_text(run.layout), layout_text(spec)),
-          errhint("Use PARTITION BY the layout."));
-}
-
 RandomPool random_pool;
 
 }  // namespace
@@ -95,7 +86,11 @@ SNOWID_FUNCTION(snowid_backfill) {
   if (nulls[0] || nulls[1] || nulls[2]) PG_RETURN_NULL();
   const auto& spec = *reinterpret_cast<const core::LayoutSpec*>(DatumGetPointer(value));
   auto* run = static_cast<Run*>(WinGetPartitionLocalMemory(window, sizeof(Run)));
-  require_same_layout(*run, spec);
+  if (run->ids.begun && !(spec == run->layout))
+    ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+            errmsg("%s got several ID layouts", kFunction),
+            errdetail("After \"%s\" it got \"%s\".", layout_text(run->layout), layout_text(spec)),
+            errhint("Use PARTITION BY the layout."));
   const core::Layout& layout = layout_of_call(fcinfo, spec);
   require_shard(layout, shard);
   core::Tick tick;
