@@ -92,6 +92,7 @@ my ($job_checks, $job_takes_over) = split /(?<=;)\n/, $cron_job;
 is(attempt($berlin, $cron_job), '2', 'where nothing was promoted the job checks');
 is(attempt($standby, $job_checks), '2', 'on the promoted standby, too');
 like(problem_of($standby), qr/^This server was promoted or restored/, 'which is a problem');
+is(attempt($standby, 'SELECT problem' . ($job_takes_over =~ s/.* problem( LIKE '.*');/$1/r) . ' FROM snowid.node_status'), 't', 'which the job finds');
 my $job = start_taking_over($standby);
 pass_time();
 is(answer($job), '2', 'taken over');
