@@ -4,7 +4,7 @@
 //
 // In the order of use: own_table_open(), own_key_of() and require_no_null() by readers;
 // own_table_execute(). Triggers of tables that describe this server call require_own_trigger(),
-// which keeps logical replication from changing their rows.
+// which keeps logical replication from changing their rows. Also snowid.execute(), for user tables.
 #pragma once
 
 #include "pg/postgres.hpp"
