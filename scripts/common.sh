@@ -89,9 +89,12 @@ quietly_with_progress() {
   rm -f "$log"
 }
 
-# apt_get ARGUMENT...: as root.
+# apt_get ARGUMENT...: as root. apt closes the descriptor of its progress before it runs dpkg. It is not the standard
+# output, to which scripts of packages write; and a shell opens it, since sudo closes what is above 2.
 apt_get() {
-  quietly_with_progress apt_step as_root env DEBIAN_FRONTEND=noninteractive apt-get -o APT::Status-Fd=1 "$@"
+  # shellcheck disable=SC2016 # to be expanded by the inner shell
+  quietly_with_progress apt_step as_root env DEBIAN_FRONTEND=noninteractive \
+    sh -c 'exec apt-get -o APT::Status-Fd=3 "$@" 3>&1' apt-get "$@"
 }
 apt_step() {
   case $1 in
