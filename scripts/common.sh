@@ -323,8 +323,8 @@ build_and_install() {
   BUILD=$WORK/build-$MAJOR
   if [ -d "${KEEP_BUILD:-}" ]; then cp -a "$KEEP_BUILD" "$BUILD"; else copy_checkout "$BUILD"; fi
   [ -z "${MUTANT:-}" ] || put_fault "$MUTANT" "$BUILD"
-  FILES=$(find "$BUILD/src/pg" -name '*.cpp' | wc -l)
-  COMPILED=0
+  local compiled=0 to_compile
+  to_compile=$(find "$BUILD/src/pg" -name '*.cpp' | wc -l)
   quietly_with_progress make_step \
     make -C "$BUILD" -j"$(nproc)" PG_CONFIG="$PG_CONFIG" SNOWID_CXXFLAGS="${SNOWID_CXXFLAGS:-}" "$@"
   [ -z "${KEEP_BUILD:-}" ] || [ -d "$KEEP_BUILD" ] || cp -a "$BUILD" "$KEEP_BUILD"
@@ -336,11 +336,12 @@ build_and_install() {
   fi
 }
 
+# Of build_and_install, whose variables it counts by.
 make_step() {
   [[ $1 =~ \ -c\ .*[.]cpp ]] || return 0
   WHAT=Compiling
-  PERCENT=$((100 * COMPILED / FILES))
-  COMPILED=$((COMPILED + 1))
+  PERCENT=$((100 * compiled / to_compile))
+  compiled=$((compiled + 1))
 }
 
 # Installs what is missing (the server, the compilers, and the packages named), says which server it is, and makes WORK.

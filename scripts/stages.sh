@@ -262,6 +262,7 @@ all_beside() {
 taps() {
   local file order
   order=$(cd "$BUILD" && for with in -l -L; do grep -E $with "build_library|lower_bounds|'make'|make -C" "$@" | xargs -r ls -S || true; done)
+  [ "$(wc -w <<<"$order")" = $# ] || die "Not all are TAP tests of the tree: $*"
   say "$# TAP tests, each in seconds to minutes, up to $((4 * $(nproc))) stages beside one another"
   for file in $order; do beside "${file#test/t/}" tap "$file"; done
   all_beside
