@@ -1,7 +1,7 @@
 /*
  * A library to be put before the C library of a server (LD_PRELOAD): while the file that SNOWID_FULL names is there, the
- * disk is full. No file of the data directory, which SNOWID_FULL_OF names, gets longer (ENOSPC); what there is of a file
- * can be written to, as on a disk.
+ * disk is full. No file whose path begins with SNOWID_FULL_OF, such as the data directory or "/dev/shm/PostgreSQL.", gets
+ * longer (ENOSPC); what there is of a file can be written to, as on a disk.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -93,4 +93,19 @@ int
 posix_fallocate64(int fd, off_t at, off_t size)
 {
 	return posix_fallocate(fd, at, size);
+}
+
+/* Segments of shared memory begin with it. On a tmpfs it succeeds, and posix_fallocate fails: the message is the same. */
+int
+ftruncate(int fd, off_t size)
+{
+	REAL(int, "ftruncate", int, off_t);
+
+	return is_refused(fd, size) ? -1 : real(fd, size);
+}
+
+int
+ftruncate64(int fd, off_t size)
+{
+	return ftruncate(fd, size);
 }

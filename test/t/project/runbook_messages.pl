@@ -34,12 +34,13 @@ foreach my $text (map { slurp_file($_) } glob 'src/pg/{,*/}*.sql')
 # What is filled in of a text may be anything.
 sub pattern_of { return join '.+', map { quotemeta } split /…/, $_[0], -1 }
 
-# What servers print: severity, SQLSTATE and message. Those of a library that is gone, and of a full disk, runbook_server.pl has
-# servers print.
+# What servers print: severity, SQLSTATE and message. Those of a library that is gone, and of a full disk or /dev/shm,
+# runbook_server.pl has servers print.
 my @printed;
 sub note_printed { push @printed, [ $1, $2 // '', $3 ] while $_[0] =~ /(ERROR|FATAL|PANIC|LOG|WARNING):  (?:(\w{5}): )?(.*)/g; return }
 note_printed($_) foreach map({ qq(ERROR:  58P01: could not access file "$_": No such file or directory) } '$libdir/snowid', 'snowid'),
-  'PANIC:  53100: could not write to file "pg_wal/…": No space left on device';
+  'PANIC:  53100: could not write to file "pg_wal/…": No space left on device',
+  'ERROR:  53100: could not resize shared memory segment "/PostgreSQL.1": No space left on device';
 
 my $node = ready_server('messages', allows_streaming => 1, sql => 'CREATE DATABASE bare; CREATE ROLE app;'
       . ' CREATE ROLE reader LOGIN SUPERUSER; ALTER ROLE reader SET default_transaction_read_only = on');

@@ -1,5 +1,5 @@
 # The runbook, docs/runbook.md, where a server lacks something: the library, in a call, at the start of sessions, and at its own; and
-# room on disk. What it prints is on the page, with a way in.
+# room on disk or in /dev/shm. What it prints is on the page, with a way in.
 # Runs in make test-all: it starts servers again and again.
 
 use File::Basename;
@@ -14,7 +14,8 @@ system_or_bail('gcc', '-shared', '-fPIC', '-O1', '-o', "$dir/full.so", 'test/mod
 
 sub start_with_disk
 {
-    local %ENV = (%ENV, LD_PRELOAD => "$dir/full.so", SNOWID_FULL => "$dir/full", SNOWID_FULL_OF => $node->data_dir);
+    my ($full_of) = @_;
+    local %ENV = (%ENV, LD_PRELOAD => "$dir/full.so", SNOWID_FULL => "$dir/full", SNOWID_FULL_OF => $full_of // $node->data_dir);
     start_server($node);
     return;
 }
@@ -69,5 +70,24 @@ like($log, qr/PANIC:  53100: could not write to file "pg_wal\/.+": No space left
 $node->{_pid} = undef;
 start_server($node);
 like($node->safe_psql('postgres', 'SELECT snowid_next(0)'), qr/^\d+$/, 'there is room: it starts');
+$node->stop;
+
+# Shared memory is full, as in a container: the first ID since the start fails until there is room, in the same session, too. After
+# that only new shards need room.
+start_with_disk('/dev/shm/PostgreSQL.');
+my $waits = open_session($node);
+append_to_file("$dir/full", '');
+my $full = printed_by($node, 'postgres', 'SELECT snowid_next(0)');
+my ($row) = grep { $full =~ /ERROR:  $_->{codes}[0]: \Q$_->{text}\E/ } messages_of($page);
+ok($row, 'shared memory is full: a row') or diag($full);
+is(ask($waits, 'SELECT snowid_next(0)'), 'ERROR 53100', 'an open session');
+unlink "$dir/full";
+like(ask($waits, 'SELECT snowid_next(0)'), qr/^\d+$/, 'there is room: it goes on');
+append_to_file("$dir/full", '');
+like(printed_by($node, 'postgres', 'SELECT count(snowid_next(shard)) FROM generate_series(0, 8191) AS shard'), qr/ERROR:  53100: /, 'thousands of new shards');
+like($_, qr/^\d+$/, 'shards in use go on') foreach ask($waits, 'SELECT snowid_next(0)'), $node->safe_psql('postgres', 'SELECT snowid_next(0)');
+close_session($waits);
+unlink "$dir/full";
+is($node->safe_psql('postgres', 'SELECT count(snowid_next(shard)) FROM generate_series(0, 8191) AS shard'), '8192', 'and new ones when there is room');
 $node->stop;
 done_testing();
