@@ -7,7 +7,7 @@ my $page = 'docs/runbook.md';
 
 # What the sources say: the text of each message, with "…" for what is filled in, and its SQLSTATEs; and the details and hints.
 my (%messages, @others);
-my %sqlstate = (LOG_SERVER_ONLY => '', errcodes());
+my %sqlstate = (LOG_SERVER_ONLY => 'LOG', errcodes());
 foreach my $file (glob 'src/pg/{,*/}*.[ch]pp')
 {
     # An INT64_FORMAT stands between two literals; a file's own names of SQLSTATEs and texts are in it or its room.
