@@ -1,5 +1,5 @@
-# IDs over HTTP: what the page sets up gives IDs, in order, and its role may call the one function; a bigint is a string.
-# Tables of IDs are read and written by PostgREST's queries.
+# IDs over HTTP: what the page sets up gives IDs, in order, and rows with exact IDs, and its role may call the one function; a
+# bigint is a string. The table is read and written by PostgREST's queries, too.
 # Debian: forky
 # Npm: postgraphile@5.1.5
 
@@ -16,8 +16,8 @@ names_version($recipe, 'PostGraphile', q(node -p 'require("./node_modules/postgr
 my @blocks = grep { $_->{language} !~ /^(?:text)?$/ } blocks_of('docs/clients/http.md');
 my ($server) = grep { $_->{language} eq 'console' } @blocks;
 run_blocks($recipe, grep { $_ != $server } @blocks);
-# A table that the role may read, too.
-asked_as_app($recipe, q(CREATE TABLE api.photos (id bigint PRIMARY KEY); INSERT INTO api.photos VALUES (11637205501278089); GRANT SELECT ON api.photos TO web));
+# A table that the role may read, too. Its column of type snowid is left out.
+asked_as_app($recipe, q(CREATE TABLE api.photos (id bigint PRIMARY KEY, post snowid); INSERT INTO api.photos VALUES (11637205501278089); GRANT SELECT ON api.photos TO web));
 run_blocks($recipe, $server);
 put_file($recipe, 'js', <<'END');
 // client.mjs
@@ -39,8 +39,30 @@ console.log(refused.data.nextIds, refused.errors.length);
 const { data: { __schema: schema } } = await ask('{ __schema { mutationType { fields { name } } } }');
 console.log(schema.mutationType.fields.map((field) => field.name).join(' '));
 console.log(JSON.stringify((await ask('{ allPhotos { nodes { rowId } } }')).data.allPhotos.nodes));
+const { data: { __type: photo } } = await ask('{ __type(name: "Photo") { fields { name } } }');
+console.log(photo.fields.map((field) => field.name).join(' '));
+// Rows whose IDs differ by 1, and one whose ID PostgreSQL generates.
+const create = async (post) => {
+  const { data: { createPost: { post: row } } } = await ask(`mutation { createPost(input: { post: ${post} }) { post { rowId parent title } } }`);
+  return row;
+};
+console.log(JSON.stringify(await create('{ rowId: "11637205501278089", title: "first" }')));
+console.log(JSON.stringify(await create('{ rowId: "11637205501278090", parent: "11637205501278089" }')));
+const { rowId } = await create('{ title: "last" }');
+const { data: { postByRowId } } = await ask(`{ postByRowId(rowId: "${rowId}") { rowId title } }`);
+console.log(typeof rowId, postByRowId.rowId === rowId, postByRowId.title);
 END
-run_shell($recipe, "node client.mjs $recipe->{port}", qq(1000 1000 string\ntrue\nnull 1\nnextIds\n[{"rowId":"11637205501278089"}]\n));
+run_shell($recipe, "node client.mjs $recipe->{port}", <<'END');
+1000 1000 string
+true
+null 1
+nextIds createPost updatePost updatePostByRowId
+[{"rowId":"11637205501278089"}]
+id rowId
+{"rowId":"11637205501278089","parent":null,"title":"first"}
+{"rowId":"11637205501278090","parent":"11637205501278089","title":null}
+string true last
+END
 
 is($recipe->{node}->safe_psql('app', <<'SQL'), 'api.next_ids(integer)', 'all that the role may call and that changes anything');
 -- What runs with its rights and is no C does nothing that it could not do itself.
@@ -52,16 +74,19 @@ WHERE nspname NOT IN ('pg_catalog', 'information_schema') AND (provolatile = 'v'
   AND has_schema_privilege('web', n.oid, 'USAGE') AND has_function_privilege('web', p.oid, 'EXECUTE')
 SQL
 run_shell($recipe, qq(psql -U web -At -v VERBOSITY=sqlstate -c "SELECT public.snowid_next()" 2>&1 || true), "ERROR:  42501\n");
+run_shell($recipe, q(psql -U web -Atq -c "INSERT INTO api.posts (title) VALUES ('by SQL') RETURNING title"), "by SQL\n");
 # In SQL there is one way more, until it is closed as the page says.
 my $next_of = q(psql -U web -At -v VERBOSITY=sqlstate -c "SELECT snowid.next_of(7, 'instagram') > 0" 2>&1 || true);
 run_shell($recipe, $next_of, "t\n");
 $recipe->{node}->safe_psql('app', 'REVOKE EXECUTE ON FUNCTION snowid_next(bigint, snowid_layout) FROM PUBLIC');
 run_shell($recipe, $next_of, "ERROR:  42501\n");
+run_shell($recipe, q(psql -U web -Atq -c "INSERT INTO api.posts (title) VALUES ('as before') RETURNING title"), "as before\n");
 is(asked_as_app($recipe, 'SELECT count(*) FROM api.next_ids(3)'), '3', 'the function of the page works as before');
 
 # Tables of IDs: what PostgREST 12 sends (src/PostgREST/Query of its sources). Values of filters are parameters of no
 # type, a body is one of type json, whose columns have the types that format_type() says.
 $recipe->{node}->safe_psql('app', <<'SQL');
+DROP TABLE api.posts;
 CREATE TABLE api.posts (id snowid PRIMARY KEY DEFAULT snowid_next(), parent snowid REFERENCES api.posts, title text);
 CREATE FUNCTION api.parent_of(post snowid) RETURNS snowid STABLE LANGUAGE sql RETURN (SELECT parent FROM api.posts WHERE id = post);
 SQL
