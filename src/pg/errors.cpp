@@ -6,7 +6,7 @@
 
 namespace snowid::pg {
 
-void report_status(const core::Layout& layout, core::Status status) {
+void report_status(const core::Layout& layout, core::Status status, int64 number) {
   switch (status) {
     case core::Status::kTimeOutOfRange:
       ereport(ERROR, errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
@@ -23,24 +23,23 @@ void report_status(const core::Layout& layout, core::Status status) {
               errmsg("ID is out of range for ID layout \"%s\"", layout_text(layout.spec)),
               errdetail("Its IDs go from 0 to " INT64_FORMAT ".", layout.max_id.value));
       break;
+    case core::Status::kShardOutOfRange:
+      ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+              errmsg("shard " INT64_FORMAT " is out of range for ID layout \"%s\"", number,
+                     layout_text(layout.spec)),
+              errdetail("Its shards go from 0 to " UINT64_FORMAT ".", layout.max_shard.value));
+      break;
+    case core::Status::kSequenceOutOfRange:
+      ereport(
+          ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+          errmsg("sequence " INT64_FORMAT " is out of range for ID layout \"%s\"", number,
+                 layout_text(layout.spec)),
+          errdetail("Its sequences go from 0 to " UINT64_FORMAT ".", layout.max_sequence.value));
+      break;
     default:
       elog(ERROR, "unexpected status %d", static_cast<int>(status));
   }
   pg_unreachable();
-}
-
-void report_shard_out_of_range(const core::Layout& layout, int64 shard) {
-  ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-          errmsg("shard " INT64_FORMAT " is out of range for ID layout \"%s\"", shard,
-                 layout_text(layout.spec)),
-          errdetail("Its shards go from 0 to " UINT64_FORMAT ".", layout.max_shard.value));
-}
-
-void report_sequence_out_of_range(const core::Layout& layout, int64 sequence) {
-  ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-          errmsg("sequence " INT64_FORMAT " is out of range for ID layout \"%s\"", sequence,
-                 layout_text(layout.spec)),
-          errdetail("Its sequences go from 0 to " UINT64_FORMAT ".", layout.max_sequence.value));
 }
 
 void report_uuid_time_out_of_range() {

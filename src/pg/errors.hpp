@@ -12,8 +12,9 @@ extern "C" {
 
 namespace snowid::pg {
 
-// Raises: 22008 for kTimeOutOfRange; 22023 for kNegativeId and kIdOutOfRange.
-[[noreturn]] void report_status(const core::Layout& layout, core::Status status);
+// Raises: 22008 for kTimeOutOfRange; 22023 for kNegativeId, kIdOutOfRange, kShardOutOfRange, and
+// kSequenceOutOfRange. number: the shard or sequence.
+[[noreturn]] void report_status(const core::Layout& layout, core::Status status, int64 number = 0);
 
 // Raises: 22008 or 22023 if the layout has no such ID.
 inline core::Parts parts_of(const core::Layout& layout, int64 id) {
@@ -23,13 +24,10 @@ inline core::Parts parts_of(const core::Layout& layout, int64 id) {
   return parts;
 }
 
-// Raise: 22023 because the layout has no such shard or sequence.
-[[noreturn]] void report_shard_out_of_range(const core::Layout& layout, int64 shard);
-[[noreturn]] void report_sequence_out_of_range(const core::Layout& layout, int64 sequence);
-
 // Raises: 22023 if the layout lacks this shard. Unsigned, a negative one is too great.
 inline void require_shard(const core::Layout& layout, int64 shard) {
-  if (static_cast<uint64>(shard) > layout.max_shard.value) report_shard_out_of_range(layout, shard);
+  if (static_cast<uint64>(shard) > layout.max_shard.value)
+    report_status(layout, core::Status::kShardOutOfRange, shard);
 }
 
 // Raises: 22008 because no UUID of version 7 has this time.

@@ -30,14 +30,14 @@ namespace snowid::pg {
 
 namespace {
 
-TimestampTz created_at(const core::Layout& layout, const core::Parts& parts) {
-  return to_timestamptz(start_of(layout, parts.time));
+TimestampTz created_at(FunctionCallInfo fcinfo, const core::Parts& parts) {
+  return to_timestamptz(start_of(layout_arg(fcinfo, 1), parts.time));
 }
 
 // Returns false if the first argument is not an ID of the layout, or its time is beyond UnixMicros;
 // functions then return null, because indexes, generated columns and policies must accept all keys.
-bool read_parts(FunctionCallInfo fcinfo, const core::Layout& layout, core::Parts* parts) {
-  return decompose(layout, {PG_GETARG_INT64(0)}, parts) == core::Status::kOk;
+bool read_parts(FunctionCallInfo fcinfo, core::Parts* parts) {
+  return decompose(layout_arg(fcinfo, 1), {PG_GETARG_INT64(0)}, parts) == core::Status::kOk;
 }
 
 // Raises: 22008 if the layout has no such time unit.
@@ -118,10 +118,9 @@ Node* with_subqueries(const FuncExpr* call) {
 }  // namespace
 
 SNOWID_FUNCTION(snowid_decode) {
-  const core::Layout& layout = layout_arg(fcinfo, 1);
   core::Parts parts{};
-  const bool is_id = read_parts(fcinfo, layout, &parts);
-  Datum values[] = {is_id ? TimestampTzGetDatum(created_at(layout, parts)) : Datum{0},
+  const bool is_id = read_parts(fcinfo, &parts);
+  Datum values[] = {is_id ? TimestampTzGetDatum(created_at(fcinfo, parts)) : Datum{0},
                     Int64GetDatum(static_cast<int64>(parts.shard.value)),
                     Int64GetDatum(static_cast<int64>(parts.sequence.value))};
   bool nulls[lengthof(values)] = {!is_id, !is_id, !is_id};
@@ -129,23 +128,20 @@ SNOWID_FUNCTION(snowid_decode) {
 }
 
 SNOWID_FUNCTION(snowid_timestamp) {
-  const core::Layout& layout = layout_arg(fcinfo, 1);
   core::Parts parts{};
-  if (!read_parts(fcinfo, layout, &parts)) PG_RETURN_NULL();
-  PG_RETURN_TIMESTAMPTZ(created_at(layout, parts));
+  if (!read_parts(fcinfo, &parts)) PG_RETURN_NULL();
+  PG_RETURN_TIMESTAMPTZ(created_at(fcinfo, parts));
 }
 
 SNOWID_FUNCTION(snowid_shard) {
-  const core::Layout& layout = layout_arg(fcinfo, 1);
   core::Parts parts{};
-  if (!read_parts(fcinfo, layout, &parts)) PG_RETURN_NULL();
+  if (!read_parts(fcinfo, &parts)) PG_RETURN_NULL();
   PG_RETURN_INT64(static_cast<int64>(parts.shard.value));
 }
 
 SNOWID_FUNCTION(snowid_sequence) {
-  const core::Layout& layout = layout_arg(fcinfo, 1);
   core::Parts parts{};
-  if (!read_parts(fcinfo, layout, &parts)) PG_RETURN_NULL();
+  if (!read_parts(fcinfo, &parts)) PG_RETURN_NULL();
   PG_RETURN_INT64(static_cast<int64>(parts.sequence.value));
 }
 
@@ -156,9 +152,8 @@ SNOWID_FUNCTION(snowid_encode) {
   core::Id id;
   const core::Status status =
       encode(layout, from_timestamptz(PG_GETARG_TIMESTAMPTZ(0)), shard, sequence, &id);
-  if (status == core::Status::kShardOutOfRange) report_shard_out_of_range(layout, shard);
-  if (status == core::Status::kSequenceOutOfRange) report_sequence_out_of_range(layout, sequence);
-  if (status != core::Status::kOk) report_status(layout, status);
+  if (status != core::Status::kOk)
+    report_status(layout, status, status == core::Status::kShardOutOfRange ? shard : sequence);
   PG_RETURN_INT64(id.value);
 }
 
