@@ -46,15 +46,8 @@ inline void assert_holds_none() noexcept { Assert(InterruptHoldoffCount == 0); }
 // This process holds a buffer's lock, or a dshash partition's, which cannot be named.
 inline void assert_holds_some() noexcept { Assert(InterruptHoldoffCount > 0); }
 
-// In this mode or a stronger one. An object is locked as by LockDatabaseObject(); one that all
-// databases share, by LockSharedObject(), has no database.
-inline void assert_has_lock([[maybe_unused]] Oid relid, [[maybe_unused]] LOCKMODE mode) noexcept {
-#ifdef USE_ASSERT_CHECKING
-  LOCKTAG tag;
-  SET_LOCKTAG_RELATION(tag, MyDatabaseId, relid);
-  Assert(has_lock(tag, mode));
-#endif
-}
+// In this mode or a stronger one, as by LockDatabaseObject(); an object that all databases share,
+// as by LockSharedObject(), has no database.
 inline void assert_has_object_lock([[maybe_unused]] Oid relid, [[maybe_unused]] Oid object,
                                    [[maybe_unused]] LOCKMODE mode,
                                    [[maybe_unused]] Oid database = MyDatabaseId) noexcept {

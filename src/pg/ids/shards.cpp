@@ -305,7 +305,7 @@ Relation moved_lock(const core::Layout& layout, int64 shard) {
 bool moved_find(Relation table, const core::Layout& layout, int64 shard, Moved* moved) {
   bool is_found = false;
   ScanKeyData key;
-  assert_has_lock(RelationGetRelid(table), AccessShareLock);
+  Assert(CheckRelationLockedByMe(table, AccessShareLock, true));
   const Oid index = own_key_of(table);
   ScanKeyInit(&key, MovedColumn::kShard, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum(shard));
   // With its own snapshot, because the caller's may be older than the row.

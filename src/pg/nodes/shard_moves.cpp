@@ -33,6 +33,7 @@ extern "C" {
 #include "catalog/pg_type.h"
 #include "commands/trigger.h"
 #include "replication/logicalworker.h"
+#include "storage/lmgr.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/timestamp.h"
@@ -141,7 +142,7 @@ HeapTuple close_shard_of(Relation table, HeapTuple row) {
 // Stores a shard's row, in the place of `old` unless nullptr. Requires: the table is
 // moved_lock()'s. Raises: 55000 if a superuser's trigger has stored another row, or none.
 void moved_store(Relation table, const core::Layout& layout, const Moved* old, Moved moved) {
-  assert_has_lock(RelationGetRelid(table), RowExclusiveLock);
+  Assert(CheckRelationLockedByMe(table, RowExclusiveLock, true));
   assert_has_object_lock(RelationGetRelid(table), lock_of(layout, moved.shard), ExclusiveLock);
   ItemPointerData place = old == nullptr ? ItemPointerData{} : old->place;
   Oid types[] = {INT8OID, InvalidOid, INT8OID, BOOLOID, TEXTOID, TIMESTAMPTZOID, TIDOID};
