@@ -6,12 +6,6 @@
 
 #include "pg/compat.hpp"
 
-extern "C" {
-#include "storage/lock.h"
-#include "storage/lwlock.h"
-#include "utils/guc.h"
-}
-
 #ifdef SNOWID_DEBUG
 #define SNOWID_BOUND(name, value) inline int name = (value)
 #else

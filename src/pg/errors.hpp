@@ -4,7 +4,6 @@
 #include "pg/postgres.hpp"
 
 #include "core/layout.hpp"
-#include "core/types.hpp"
 
 extern "C" {
 #include "access/xact.h"

@@ -16,9 +16,7 @@
 #include "pg/xact.hpp"
 
 extern "C" {
-#include "access/xact.h"
 #include "tcop/utility.h"
-#include "utils/guc.h"
 #include "utils/inval.h"
 }
 

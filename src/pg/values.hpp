@@ -10,7 +10,6 @@ extern "C" {
 #include "access/htup_details.h"
 #include "common/hashfn.h"
 #include "funcapi.h"
-#include "parser/parse_type.h"
 #include "port/pg_bswap.h"
 #include "utils/hsearch.h"
 #include "utils/tuplestore.h"

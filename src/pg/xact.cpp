@@ -3,7 +3,6 @@
 #include "pg/compat.hpp"
 
 extern "C" {
-#include "utils/guc.h"
 #include "utils/resowner.h"
 }
 

@@ -13,14 +13,9 @@ extern "C" {
 #include "access/xlog.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_database.h"
-#include "portability/instr_time.h"
 #include "storage/lmgr.h"
-#include "storage/lock.h"
-#include "storage/lwlock.h"
-#include "utils/guc.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
-#include "utils/timestamp.h"
 }
 
 namespace snowid::pg {

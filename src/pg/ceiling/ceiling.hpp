@@ -17,7 +17,6 @@
 
 #include "core/ceiling.hpp"
 #include "core/skipped_times.hpp"
-#include "core/types.hpp"
 #include "pg/ceiling/ceiling_storage.hpp"
 #include "pg/database/database.hpp"
 

@@ -13,7 +13,6 @@
 #include "pg/postgres.hpp"
 
 #include "core/skipped_times.hpp"
-#include "core/types.hpp"
 #include "pg/sequence_page.hpp"
 
 extern "C" {

@@ -11,12 +11,8 @@
 #include "pg/postgres.hpp"
 
 #include "core/ceiling.hpp"
-#include "core/key_table.hpp"
-#include "core/layout.hpp"
-#include "core/objectid.hpp"
 #include "core/skipped_times.hpp"
 #include "core/tick.hpp"
-#include "core/types.hpp"
 #include "pg/ceiling/ceiling.hpp"
 #include "pg/clock.hpp"
 #include "pg/compat.hpp"
@@ -32,14 +28,10 @@
 extern "C" {
 #include "catalog/pg_database.h"
 #include "commands/dbcommands.h"
-#include "funcapi.h"
 #include "storage/lmgr.h"
-#include "storage/lock.h"
 #include "storage/procarray.h"
 #include "utils/multirangetypes.h"
 #include "utils/rangetypes.h"
-#include "utils/timestamp.h"
-#include "utils/wait_event.h"
 }
 
 namespace snowid::pg {

@@ -4,7 +4,6 @@ extern "C" {
 #include "access/htup_details.h"
 #include "access/parallel.h"
 #include "access/xlog.h"
-#include "lib/dshash.h"
 #include "utils/syscache.h"
 }
 

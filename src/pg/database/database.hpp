@@ -20,14 +20,12 @@
 #include "core/layout.hpp"
 #include "core/skipped_times.hpp"
 #include "core/tick.hpp"
-#include "core/types.hpp"
 #include "pg/compat.hpp"
 #include "pg/debug.hpp"
 #include "pg/shmem/shared_table.hpp"
 
 extern "C" {
 #include "access/xact.h"
-#include "storage/lwlock.h"
 }
 
 // The ABI number of Database and Slot (shmem/shared_table.hpp).

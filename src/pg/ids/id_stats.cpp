@@ -10,11 +10,6 @@
 #include "pg/types/layout.hpp"
 #include "pg/values.hpp"
 
-extern "C" {
-#include "funcapi.h"
-#include "utils/timestamp.h"
-}
-
 namespace snowid::pg {
 
 namespace {

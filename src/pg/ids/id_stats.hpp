@@ -8,7 +8,6 @@
 #include "pg/postgres.hpp"
 
 #include "core/layout.hpp"
-#include "core/types.hpp"
 #include "pg/database/database.hpp"
 
 extern "C" {

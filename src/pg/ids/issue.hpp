@@ -17,7 +17,6 @@
 #include "core/layout.hpp"
 #include "core/skipped_times.hpp"
 #include "core/tick.hpp"
-#include "core/types.hpp"
 #include "pg/ceiling/ceiling.hpp"
 #include "pg/clock.hpp"
 #include "pg/ids/id_stats.hpp"

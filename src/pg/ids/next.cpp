@@ -2,10 +2,8 @@
 // transaction, finds cache and shard, and calls issue_one() or issue() (issue.hpp).
 #include "pg/postgres.hpp"
 
-#include "core/layout.hpp"
 #include "core/segment.hpp"
 #include "core/tick.hpp"
-#include "core/types.hpp"
 #include "pg/compat.hpp"
 #include "pg/errors.hpp"
 #include "pg/ids/issue.hpp"
@@ -16,11 +14,9 @@ extern "C" {
 #include "access/parallel.h"
 #include "access/xlog.h"
 #include "funcapi.h"
-#include "nodes/nodeFuncs.h"
 #include "nodes/supportnodes.h"
 #include "optimizer/optimizer.h"
 #include "tcop/pquery.h"
-#include "utils/guc.h"
 }
 
 namespace snowid::pg {

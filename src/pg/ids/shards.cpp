@@ -22,17 +22,13 @@
 
 extern "C" {
 #include "access/genam.h"
-#include "access/htup_details.h"
 #include "access/skey.h"
 #include "access/table.h"
-#include "common/hashfn.h"
 #include "lib/dshash.h"
 #include "storage/lmgr.h"
 #include "utils/fmgroids.h"
-#include "utils/hsearch.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
-#include "utils/timestamp.h"
 }
 
 namespace snowid::pg {

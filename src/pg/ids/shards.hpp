@@ -19,7 +19,6 @@
 
 #include "core/layout.hpp"
 #include "core/tick.hpp"
-#include "core/types.hpp"
 #include "pg/catalog_table.hpp"
 #include "pg/database/database.hpp"
 #include "pg/debug.hpp"

@@ -10,13 +10,10 @@
 extern "C" {
 #include "access/tupdesc.h"
 #include "catalog/pg_type.h"
-#include "nodes/nodeFuncs.h"
 #include "parser/parse_coerce.h"
 #include "utils/fmgroids.h"
-#include "utils/hsearch.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
-#include "utils/rel.h"
 }
 
 namespace snowid::pg {

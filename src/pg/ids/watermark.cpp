@@ -18,10 +18,8 @@
 // because open_slot() reads it and opens the slot under that lock.
 #include "pg/postgres.hpp"
 
-#include "core/layout.hpp"
 #include "core/objectid.hpp"
 #include "core/tick.hpp"
-#include "core/types.hpp"
 #include "pg/catalog_table.hpp"
 #include "pg/compat.hpp"
 #include "pg/errors.hpp"
@@ -31,23 +29,11 @@
 #include "pg/values.hpp"
 
 extern "C" {
-#include "access/htup_details.h"
-#include "access/xact.h"
 #include "catalog/namespace.h"
-#include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_namespace.h"
-#include "funcapi.h"
-#include "nodes/parsenodes.h"
-#include "storage/lock.h"
-#include "storage/lwlock.h"
-#include "storage/proc.h"
-#include "utils/acl.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
-#include "utils/rel.h"
-#include "utils/syscache.h"
-#include "utils/wait_event.h"
 }
 
 namespace snowid::pg {

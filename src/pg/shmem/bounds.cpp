@@ -1,6 +1,5 @@
 #include "pg/shmem/bounds.hpp"
 
-#include "core/types.hpp"
 #include "pg/clock.hpp"
 
 namespace snowid::pg {

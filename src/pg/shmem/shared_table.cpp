@@ -7,7 +7,6 @@
 extern "C" {
 #include "storage/ipc.h"
 #include "storage/shmem.h"
-#include "utils/dsa.h"
 #include "utils/memutils.h"
 }
 

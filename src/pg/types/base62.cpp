@@ -3,7 +3,6 @@
 
 #include "core/scatter.hpp"
 #include "core/text.hpp"
-#include "core/types.hpp"
 #include "pg/compat.hpp"
 #include "pg/values.hpp"
 

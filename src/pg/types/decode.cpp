@@ -8,8 +8,6 @@
 // inlined as any other, with its checks of rights and the plan's dependency.
 #include "pg/postgres.hpp"
 
-#include "core/layout.hpp"
-#include "core/types.hpp"
 #include "pg/clock.hpp"
 #include "pg/compat.hpp"
 #include "pg/errors.hpp"
@@ -19,11 +17,9 @@
 extern "C" {
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
-#include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
 #include "nodes/supportnodes.h"
 #include "optimizer/optimizer.h"
-#include "utils/timestamp.h"
 }
 
 namespace snowid::pg {

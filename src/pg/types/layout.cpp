@@ -8,7 +8,6 @@
 extern "C" {
 #include "funcapi.h"
 #include "libpq/pqformat.h"
-#include "utils/timestamp.h"
 }
 
 namespace snowid::pg {

@@ -8,7 +8,6 @@
 #include "pg/types/objectid.hpp"
 
 #include "core/objectid.hpp"
-#include "core/types.hpp"
 #include "pg/clock.hpp"
 #include "pg/compat.hpp"
 #include "pg/errors.hpp"
@@ -18,7 +17,6 @@
 
 extern "C" {
 #include "libpq/pqformat.h"
-#include "utils/timestamp.h"
 }
 
 // ABI number of Process: its layout, and the meaning of its fields.

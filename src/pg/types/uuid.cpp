@@ -3,9 +3,6 @@
 // Shared: a slot of snowid_uuidv7() for all databases. The random bytes belong to one process.
 #include "pg/postgres.hpp"
 
-#include "core/layout.hpp"
-#include "core/types.hpp"
-#include "core/uuid.hpp"
 #include "pg/clock.hpp"
 #include "pg/compat.hpp"
 #include "pg/errors.hpp"
@@ -15,7 +12,6 @@
 
 extern "C" {
 #include "nodes/supportnodes.h"
-#include "utils/timestamp.h"
 }
 
 namespace snowid::pg {
