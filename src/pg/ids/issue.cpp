@@ -295,11 +295,6 @@ core::Grant issue_slowly(const core::Layout& layout, core::Shard shard, Slot* sl
   }
 }
 
-void issue_only_above(core::UnixMicros moment) {
-  require_ceiling();
-  ceiling_lift(moment);
-}
-
 void common_make_ready(const core::Layout& layout, CommonShard* common, core::Sequence start) {
   if (common->slot == nullptr) {
     // Before a crash, a database may have been ahead of the clock by max_lead. Bounded, because a

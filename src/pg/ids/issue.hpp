@@ -143,9 +143,6 @@ void wait_a_while(int64 for_us);
 // would exceed snowid.max_wait; and as ids_learn_ceiling().
 void wait_until_allowed(const char* what, core::UnixMicros moment);
 
-// ceiling_lift() in a session that may not know the ceiling. Raises: as ids_learn_ceiling().
-void issue_only_above(core::UnixMicros moment);
-
 struct CommonShard {
   Slot* slot;      // nullptr before the first use
   int64 floor_us;  // the database's floor in the last common_make_ready()

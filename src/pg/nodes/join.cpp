@@ -232,7 +232,8 @@ core::UnixMicros go_above_other(const ClockGap& gap, int64 other_lead_us) {
   const core::UnixMicros there{unix_now().value + gap.most_behind_us};
   const core::UnixMicros moment{there.value + kMostDifferenceUs +
                                 std::max(other_lead_us, max_lead_us())};
-  issue_only_above(moment);
+  require_ceiling();
+  ceiling_lift(moment);
   return moment;
 }
 

@@ -335,7 +335,7 @@ SNOWID_FUNCTION(snowid_advance_past_id) {
   const core::Layout& layout = layout_arg(fcinfo, 1);
   const core::UnixMicros moment = start_of(layout, parts_of(layout, PG_GETARG_INT64(0)).time);
   wait_until_allowed("ID", moment);
-  issue_only_above(moment);
+  ceiling_lift(moment);
   PG_RETURN_VOID();
 }
 
@@ -349,7 +349,7 @@ SNOWID_FUNCTION(snowid_advance_past_moment) {
   // No ID is earlier.
   if (moment.value < 0) PG_RETURN_VOID();
   wait_until_allowed("moment", moment);
-  issue_only_above(moment);
+  ceiling_lift(moment);
   PG_RETURN_VOID();
 }
 
