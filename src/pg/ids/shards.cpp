@@ -37,7 +37,9 @@ namespace {
 
 Oid locked_table = InvalidOid;
 
-bool lock_shard_and_find(const core::Layout& layout, int64 shard, Moved* moved) {
+// Keeps a shard from being closed or opened until unlock_shard() or the end of the transaction, and
+// finds its row. May wait for a move. Raises: 55000 as moved_lock().
+bool lock_shard(const core::Layout& layout, int64 shard, Moved* moved) {
   assert_holds_none();
   Relation table = own_table_open(kMovedShards, AccessShareLock);
   locked_table = RelationGetRelid(table);
@@ -45,6 +47,11 @@ bool lock_shard_and_find(const core::Layout& layout, int64 shard, Moved* moved) 
   const bool is_found = moved_find(table, layout, shard, moved);
   table_close(table, NoLock);
   return is_found;
+}
+
+void unlock_shard(const core::Layout& layout, int64 shard) {
+  UnlockDatabaseObject(locked_table, lock_of(layout, shard), 0, ShareLock);
+  UnlockRelationOid(locked_table, AccessShareLock);
 }
 
 // Slots of the default layout are only counted.
@@ -314,16 +321,6 @@ bool moved_find(Relation table, const core::Layout& layout, int64 shard, Moved* 
   return is_found;
 }
 
-bool lock_shard(const core::Layout& layout, int64 shard) {
-  Moved moved;
-  return lock_shard_and_find(layout, shard, &moved) && !moved.is_open;
-}
-
-void unlock_shard(const core::Layout& layout, int64 shard) {
-  UnlockDatabaseObject(locked_table, lock_of(layout, shard), 0, ShareLock);
-  UnlockRelationOid(locked_table, AccessShareLock);
-}
-
 uint64 count_of_slots() {
   quota_attach(&default_quota);
   quota_attach(&other_quota);
@@ -339,7 +336,9 @@ Slot* slot_of(const core::Layout& layout, int64 shard) {
   if (is_new) {
     // Before the slot is created: a session that finds it sees this store.
     raise_time(&shared_database->longest_unit_us, layout.unit_us);
-    slot = make_slot(layout, key, lock_shard(layout, shard));
+    Moved moved;
+    const bool is_closed = lock_shard(layout, shard, &moved) && !moved.is_open;
+    slot = make_slot(layout, key, is_closed);
   }
   hold(slot);
   dshash_release_lock(slots.attached, slot);
@@ -350,7 +349,7 @@ Slot* slot_of(const core::Layout& layout, int64 shard) {
 void refuse_released(const core::Layout& layout, core::Shard shard, const Slot* slot) {
   const int64 number = static_cast<int64>(shard.value);
   Moved moved;
-  const bool is_found = lock_shard_and_find(layout, number, &moved);
+  const bool is_found = lock_shard(layout, number, &moved);
   // Closed without such a row: this transaction is to open it, or the extension was created again.
   const bool is_closed =
       (is_found && !moved.is_open) || (is_at_end(slot, layout) && !is_used_up(layout));
@@ -371,7 +370,8 @@ void close_released() {
     const SlotKey key = slot_key_of(layout, moved.shard);
     // A closed slot needs no lock, which might wait for a transaction that moves the shard.
     if (!is_slot_open(key, layout)) continue;
-    if (lock_shard(layout, moved.shard)) close_slot(key, layout);
+    Moved current;
+    if (lock_shard(layout, moved.shard, &current) && !current.is_open) close_slot(key, layout);
     unlock_shard(layout, moved.shard);
   }
   systable_endscan(scan);

@@ -80,11 +80,6 @@ Oid lock_of(const core::Layout& layout, int64 shard);
 // 55000 if the table is missing or was altered.
 Relation moved_lock(const core::Layout& layout, int64 shard);
 
-// Keeps a shard from being closed or opened until unlock_shard() or the end of the transaction, and
-// returns whether it was released. May wait for a move. Raises: 55000 as moved_lock().
-bool lock_shard(const core::Layout& layout, int64 shard);
-void unlock_shard(const core::Layout& layout, int64 shard);
-
 // For a slot found at its end. Returns if it is open again, or the layout exhausted. Raises: 55000
 // if the shard was released, or the table is missing or was altered.
 void refuse_released(const core::Layout& layout, core::Shard shard, const Slot* slot);
