@@ -59,30 +59,25 @@ void assign_shard(const char* value, void*) {
   default_shard_forget();
 }
 
-// IDs taken and not returned, and how many to take.
+// IDs to take, and those taken and not returned.
 struct Batch {
   LayoutCache* cache;
   int64 shard;
+  int32 left;
   core::Tick next;
   uint32 buffered;
-  int32 left;
   bool is_own;     // whether the shard is the node number
   uint64 changes;  // of the node number
-};
-
-struct Run {
-  LayoutCache* cache;
-  int64 shard;
-  int32 count;
 };
 
 int32 count_arg(FunctionCallInfo fcinfo) { return PG_GETARG_INT32(PG_NARGS() == 1 ? 0 : 1); }
 
 // Raises: as shard_by_default().
-Run run_of(FunctionCallInfo fcinfo) {
-  const int32 count = count_arg(fcinfo);
-  if (PG_NARGS() == 1) return {&layout_caches, shard_by_default(), count};
-  return {layout_cache_of(layout_spec_arg(fcinfo, 2)), PG_GETARG_INT64(0), count};
+Batch batch_of(FunctionCallInfo fcinfo) {
+  const bool is_default = PG_NARGS() == 1;
+  LayoutCache* cache = is_default ? &layout_caches : layout_cache_of(layout_spec_arg(fcinfo, 2));
+  const int64 shard = is_default ? shard_by_default() : PG_GETARG_INT64(0);
+  return {cache, shard, count_arg(fcinfo), {0}, 0, shard == default_shard, changes_seen};
 }
 
 // Raises: 55000, as currval does before nextval.
@@ -163,13 +158,11 @@ SNOWID_FUNCTION(snowid_next_batch) {
   if (SRF_IS_FIRSTCALL()) {
     require_read_write("snowid_next_batch()");
     require_count(count_arg(fcinfo), 0, PG_INT32_MAX);
-    const Run run = run_of(fcinfo);
-    cached_shard(run.cache, run.shard);  // raises 22023 if there is no such shard
+    const Batch batch = batch_of(fcinfo);
+    cached_shard(batch.cache, batch.shard);  // raises 22023 if there is no such shard
     call = SRF_FIRSTCALL_INIT();
-    auto* batch =
-        static_cast<Batch*>(MemoryContextAlloc(call->multi_call_memory_ctx, sizeof(Batch)));
-    *batch = {run.cache, run.shard, {0}, 0, run.count, run.shard == default_shard, changes_seen};
-    call->user_fctx = batch;
+    call->user_fctx = MemoryContextAlloc(call->multi_call_memory_ctx, sizeof(Batch));
+    *static_cast<Batch*>(call->user_fctx) = batch;
   }
   call = SRF_PERCALL_SETUP();
   auto* batch = static_cast<Batch*>(call->user_fctx);
@@ -209,8 +202,9 @@ SNOWID_FUNCTION(snowid_batch_support) {
 
 SNOWID_FUNCTION(snowid_reserve) {
   require_read_write("snowid_reserve()");
-  const auto [cache, shard, count] = run_of(fcinfo);
-  const core::Layout& layout = cache->layout;
+  const Batch batch = batch_of(fcinfo);
+  const int32 count = batch.left;
+  const core::Layout& layout = batch.cache->layout;
   if (count > 1 && layout.seq_shift > 0)
     ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
             errmsg("ID layout \"%s\" has no consecutive IDs", layout_text(layout.spec)),
@@ -218,8 +212,8 @@ SNOWID_FUNCTION(snowid_reserve) {
             errhint("Use snowid_next_batch() instead."));
   require_count(count, 1,
                 static_cast<int64>(std::min(layout.max_sequence.value + 1, uint64{PG_INT32_MAX})));
-  CachedShard* cached = cached_shard(cache, shard);
-  const core::Shard valid{static_cast<uint64>(shard)};
+  CachedShard* cached = cached_shard(batch.cache, batch.shard);
+  const core::Shard valid{static_cast<uint64>(batch.shard)};
   const core::Grant grant =
       issue(layout, valid, cached->slot, static_cast<uint32>(count), core::Span::kOneUnit);
   const int64 first = id_of(layout, valid, grant.first).value;
