@@ -42,13 +42,7 @@ namespace {
 
 // The greatest ID of a unit of time, 0 before the epoch.
 core::Id last_id_of(const core::Layout& layout, core::Time time) noexcept {
-  if (time.value < 0) return {0};
-  return compose(layout, {std::min(time, layout.max_time), layout.max_shard, layout.max_sequence});
-}
-
-core::Time time_of_id(const core::Layout& layout, core::Id id) noexcept {
-  core::Parts parts{};
-  return decompose(layout, id, &parts) == core::Status::kOk ? parts.time : core::Time{0};
+  return time.value < 0 ? core::Id{0} : greatest_id_of(layout, std::min(time, layout.max_time));
 }
 
 core::Id greatest_issued(const core::Layout& layout) {
@@ -74,7 +68,8 @@ core::Id choose_mark(const core::Layout& layout) {
   const core::Time ended =
       std::min(core::Time{time_at(layout, unix_now()).value - 1}, time_at(layout, ceiling));
   if (has_short_unit(layout)) return std::max(greatest, last_id_of(layout, ended));
-  return last_id_of(layout, std::max(core::Time{time_of_id(layout, greatest).value - 1}, ended));
+  const core::Time last{parts_of(layout, greatest.value).time.value - 1};
+  return last_id_of(layout, std::max(last, ended));
 }
 
 // Raises watermark_us to `start`, at most max_lead ahead, once the clock has reached the old one.
@@ -96,8 +91,7 @@ void raise_watermark(core::UnixMicros start) {
 
 // Raises: SN001, as wait_until_allowed().
 void lift_above(const core::Layout& layout, core::Id mark) {
-  core::Parts parts;
-  if (decompose(layout, mark, &parts) != core::Status::kOk) return;
+  const core::Parts parts = parts_of(layout, mark.value);
   const core::Time start{parts.time.value + (has_short_unit(layout) ? 0 : 1)};
   wait_until_allowed("ID", start_of(layout, parts.time));
   raise_watermark(start_of(layout, start));
