@@ -34,15 +34,6 @@ core::LayoutSpec* palloc_spec(const core::LayoutSpec& spec) {
   return made;
 }
 
-// Start of a layout's time unit; infinity if beyond Unix microseconds. units: since the epoch.
-Datum timestamptz_datum(core::Uint128 units, const core::Layout& layout) {
-  const core::Uint128 most = static_cast<core::Uint128>(
-      (PG_INT64_MAX - std::max(layout.epoch.value, int64{0})) / layout.unit_us);
-  if (units > most) return TimestampTzGetDatum(DT_NOEND);
-  const int64 after_us = static_cast<int64>(units) * layout.unit_us;
-  return TimestampTzGetDatum(to_timestamptz({layout.epoch.value + after_us}));
-}
-
 // By the fault: the wrong part of the text, its position, the allowed values.
 constexpr const char* kDetails[] = {
     "",
@@ -139,13 +130,12 @@ SNOWID_FUNCTION(snowid_describe_layout) {
   auto* unit = static_cast<Interval*>(palloc0(sizeof(Interval)));
   unit->time = layout.unit_us;
   const double sequences = static_cast<double>(layout.max_sequence.value) + 1;
-  Datum values[] = {
-      PointerGetDatum(cstring_to_text_with_len(text, static_cast<int>(length))),
-      TimestampTzGetDatum(to_timestamptz(layout.epoch)),
-      IntervalPGetDatum(unit),
-      Int64GetDatum(static_cast<int64>(layout.max_shard.value)),
-      Float8GetDatum(sequences * USECS_PER_SEC / static_cast<double>(layout.unit_us)),
-      timestamptz_datum(static_cast<core::Uint128>(layout.max_time.value) + 1, layout)};
+  Datum values[] = {PointerGetDatum(cstring_to_text_with_len(text, static_cast<int>(length))),
+                    TimestampTzGetDatum(to_timestamptz(layout.epoch)),
+                    IntervalPGetDatum(unit),
+                    Int64GetDatum(static_cast<int64>(layout.max_shard.value)),
+                    Float8GetDatum(sequences * USECS_PER_SEC / static_cast<double>(layout.unit_us)),
+                    TimestampTzGetDatum(to_timestamptz(layout.end))};
   bool nulls[lengthof(values)] = {};
   return row_datum(fcinfo, values, nulls);
 }
