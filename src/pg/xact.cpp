@@ -61,24 +61,14 @@ bool is_durable_commit_required() noexcept { return is_required; }
 // At the end of the transaction, because the session may change the setting until then.
 void at_eoxact_durable_commit(XactEvent event) {
   if (!is_required) return;
-  switch (event) {
-    case XACT_EVENT_PRE_COMMIT:
-      if (synchronous_commit < SYNCHRONOUS_COMMIT_REMOTE_FLUSH)
-        set_config_option("synchronous_commit", "on", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL,
-                          true, 0, false);
-      break;
-    case XACT_EVENT_PRE_PREPARE:
-      ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-              errmsg("cannot prepare a transaction that has moved a shard or a node's number"),
-              errhint("Use a transaction of its own for this."));
-      break;
-    case XACT_EVENT_COMMIT:
-    case XACT_EVENT_ABORT:
-      is_required = false;
-      break;
-    default:
-      break;
-  }
+  if (event == XACT_EVENT_PRE_PREPARE)
+    ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+            errmsg("cannot prepare a transaction that has moved a shard or a node's number"),
+            errhint("Use a transaction of its own for this."));
+  if (event == XACT_EVENT_PRE_COMMIT && synchronous_commit < SYNCHRONOUS_COMMIT_REMOTE_FLUSH)
+    set_config_option("synchronous_commit", "on", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL,
+                      true, 0, false);
+  if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT) is_required = false;
 }
 
 SNOWID_FUNCTION(snowid_commit_durably) {
