@@ -129,8 +129,8 @@ SNOWID_FUNCTION(snowid_shard_statistics) {
   slots_attach();
   counts_flush();
   // No memory can be allocated under a partition's lock. Slots beyond the room are omitted.
-  constexpr uint64 kSpare = 64;
-  const uint64 room = count_of_slots() + kSpare;
+  uint64 room = 64;
+  for_each_slot([&](const Slot*, const core::Layout&) { room++; });
   auto* shards = static_cast<ShardStats*>(
       MemoryContextAllocHuge(CurrentMemoryContext, room * sizeof(ShardStats)));
   uint64 count = 0;

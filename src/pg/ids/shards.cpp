@@ -321,13 +321,6 @@ bool moved_find(Relation table, const core::Layout& layout, int64 shard, Moved* 
   return is_found;
 }
 
-uint64 count_of_slots() {
-  quota_attach(&default_quota);
-  quota_attach(&other_quota);
-  return uint64{count_of_database(default_quota, MyDatabaseId)} +
-         count_of_database(other_quota, MyDatabaseId);
-}
-
 Slot* slot_of(const core::Layout& layout, int64 shard) {
   const SlotKey key = slot_key_of(layout, shard);
   auto* slot = static_cast<Slot*>(dshash_find(slots.attached, &key, false));

@@ -34,9 +34,6 @@ namespace snowid::pg {
 // 53 if memory is short; 55000 if the table of moved shards is missing or was altered.
 Slot* slot_of(const core::Layout& layout, int64 shard);
 
-// Raises: 55000 if another library created shared memory; class 53 if memory is short.
-uint64 count_of_slots();
-
 // Bounds on slots of other layouts (shmem/bounds.hpp). The default layout's 8,192 always fit.
 SNOWID_BOUND(max_shards, 1000000);
 SNOWID_BOUND(max_shards_of_database, 250000);
