@@ -21,7 +21,6 @@
 #include "pg/ids/issue.hpp"
 #include "pg/ids/shards.hpp"
 #include "pg/types/layout.hpp"
-#include "pg/types/objectid.hpp"
 #include "pg/values.hpp"
 #include "pg/xact.hpp"
 

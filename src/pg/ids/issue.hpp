@@ -168,4 +168,12 @@ static pg_attribute_always_inline core::Tick issue_common(const core::Layout& la
   return issue(layout, {0}, common.slot, 1, core::Span::kAny).first;
 }
 
+// Called before and after the common slots are lowered (ceiling/skipped_times.cpp). Ticks may repeat
+// then; therefore ObjectIDs get another random number, and one more for the time in between: until
+// then other sessions may still use a tick that will repeat. Defined in types/objectid.cpp. Raises:
+// 55000 if a library with another ABI number made the table; class 53 if memory is exhausted; XX000
+// if the source of random bytes fails.
+void objectid_begin_setting_back();
+void objectid_end_setting_back() noexcept;
+
 }  // namespace snowid::pg

@@ -5,7 +5,7 @@
 //
 // Shared: the counter, a slot for all databases (ids/issue.hpp); and the random number, in the only
 // entry of the table "objectid", which is never deleted.
-#include "pg/types/objectid.hpp"
+#include "pg/postgres.hpp"
 
 #include "core/objectid.hpp"
 #include "pg/clock.hpp"
