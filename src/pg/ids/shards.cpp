@@ -13,7 +13,6 @@
 // Units of time that have not ended do not count: a new slot could issue nothing until they end.
 #include "pg/ids/shards.hpp"
 
-#include "core/objectid.hpp"
 #include "pg/clock.hpp"
 #include "pg/ids/id_stats.hpp"
 #include "pg/shmem/bounds.hpp"

@@ -18,7 +18,6 @@
 // because open_slot() reads it and opens the slot under that lock.
 #include "pg/postgres.hpp"
 
-#include "core/objectid.hpp"
 #include "core/tick.hpp"
 #include "pg/catalog_table.hpp"
 #include "pg/compat.hpp"

@@ -13,7 +13,6 @@
 #include "pg/nodes/nodes.hpp"
 
 #include "core/layout.hpp"
-#include "core/objectid.hpp"
 #include "core/skipped_times.hpp"
 #include "core/tick.hpp"
 #include "core/types.hpp"
