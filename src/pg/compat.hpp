@@ -1,5 +1,5 @@
 // Differences between server versions 15 to 19. Only this file contains PG_VERSION_NUM. Files that
-// include it do not repeat its includes.
+// include it, or another adapter that does, do not repeat its includes.
 #pragma once
 
 #include "pg/postgres.hpp"

@@ -4,7 +4,6 @@
 
 #include "pg/catalog_table.hpp"
 #include "pg/clock.hpp"
-#include "pg/debug.hpp"
 
 extern "C" {
 #include "access/htup_details.h"

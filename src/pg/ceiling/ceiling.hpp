@@ -16,7 +16,6 @@
 #include "pg/postgres.hpp"
 
 #include "core/ceiling.hpp"
-#include "core/skipped_times.hpp"
 #include "pg/ceiling/ceiling_storage.hpp"
 #include "pg/database/database.hpp"
 

@@ -10,18 +10,12 @@
 // databases keep using: their ticks may repeat, so ObjectIDs get another random number.
 #include "pg/postgres.hpp"
 
-#include "core/ceiling.hpp"
-#include "core/skipped_times.hpp"
-#include "core/tick.hpp"
 #include "pg/ceiling/ceiling.hpp"
 #include "pg/clock.hpp"
-#include "pg/compat.hpp"
-#include "pg/debug.hpp"
 #include "pg/errors.hpp"
 #include "pg/ids/issue.hpp"
 #include "pg/ids/shards.hpp"
 #include "pg/types/layout.hpp"
-#include "pg/values.hpp"
 #include "pg/xact.hpp"
 
 extern "C" {

@@ -17,11 +17,8 @@
 
 #include "pg/postgres.hpp"
 
-#include "core/layout.hpp"
 #include "core/skipped_times.hpp"
 #include "core/tick.hpp"
-#include "pg/compat.hpp"
-#include "pg/debug.hpp"
 #include "pg/shmem/shared_table.hpp"
 
 extern "C" {

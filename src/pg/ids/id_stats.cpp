@@ -1,14 +1,11 @@
 #include "pg/ids/id_stats.hpp"
 
-#include "core/tick.hpp"
 #include "pg/ceiling/ceiling.hpp"
 #include "pg/clock.hpp"
-#include "pg/compat.hpp"
 #include "pg/ids/session_cache.hpp"
 #include "pg/ids/shards.hpp"
 #include "pg/shmem/bounds.hpp"
 #include "pg/types/layout.hpp"
-#include "pg/values.hpp"
 
 namespace snowid::pg {
 

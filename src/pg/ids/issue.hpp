@@ -14,7 +14,6 @@
 
 #include "pg/postgres.hpp"
 
-#include "core/layout.hpp"
 #include "core/skipped_times.hpp"
 #include "core/tick.hpp"
 #include "pg/ceiling/ceiling.hpp"
@@ -168,11 +167,11 @@ static pg_attribute_always_inline core::Tick issue_common(const core::Layout& la
   return issue(layout, {0}, common.slot, 1, core::Span::kAny).first;
 }
 
-// Called before and after the common slots are lowered (ceiling/skipped_times.cpp). Ticks may repeat
-// then; therefore ObjectIDs get another random number, and one more for the time in between: until
-// then other sessions may still use a tick that will repeat. Defined in types/objectid.cpp. Raises:
-// 55000 if a library with another ABI number made the table; class 53 if memory is exhausted; XX000
-// if the source of random bytes fails.
+// Called before and after the common slots are lowered (ceiling/skipped_times.cpp). Ticks may
+// repeat then; therefore ObjectIDs get another random number, and one more for the time in between:
+// until then other sessions may still use a tick that will repeat. Defined in types/objectid.cpp.
+// Raises: 55000 if a library with another ABI number made the table; class 53 if memory is
+// exhausted; XX000 if the source of random bytes fails.
 void objectid_begin_setting_back();
 void objectid_end_setting_back() noexcept;
 

@@ -3,7 +3,6 @@
 #include "pg/postgres.hpp"
 
 #include "core/segment.hpp"
-#include "core/tick.hpp"
 #include "pg/compat.hpp"
 #include "pg/errors.hpp"
 #include "pg/ids/issue.hpp"

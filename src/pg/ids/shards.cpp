@@ -17,7 +17,6 @@
 #include "pg/ids/id_stats.hpp"
 #include "pg/shmem/bounds.hpp"
 #include "pg/types/layout.hpp"
-#include "pg/values.hpp"
 
 extern "C" {
 #include "access/genam.h"

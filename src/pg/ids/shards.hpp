@@ -17,8 +17,6 @@
 
 #include "pg/postgres.hpp"
 
-#include "core/layout.hpp"
-#include "core/tick.hpp"
 #include "pg/catalog_table.hpp"
 #include "pg/database/database.hpp"
 #include "pg/debug.hpp"

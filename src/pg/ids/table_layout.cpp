@@ -4,7 +4,6 @@
 #include "pg/ids/table_layout.hpp"
 
 #include "pg/catalog_table.hpp"
-#include "pg/compat.hpp"
 #include "pg/values.hpp"
 
 extern "C" {

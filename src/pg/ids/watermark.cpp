@@ -18,14 +18,11 @@
 // because open_slot() reads it and opens the slot under that lock.
 #include "pg/postgres.hpp"
 
-#include "core/tick.hpp"
 #include "pg/catalog_table.hpp"
-#include "pg/compat.hpp"
 #include "pg/errors.hpp"
 #include "pg/ids/issue.hpp"
 #include "pg/ids/table_layout.hpp"
 #include "pg/types/layout.hpp"
-#include "pg/values.hpp"
 
 extern "C" {
 #include "catalog/namespace.h"

@@ -12,10 +12,8 @@
 #include "core/scatter.hpp"
 #include "core/text.hpp"
 #include "pg/clock.hpp"
-#include "pg/compat.hpp"
 #include "pg/errors.hpp"
 #include "pg/types/layout.hpp"
-#include "pg/values.hpp"
 
 extern "C" {
 #include "catalog/pg_type.h"

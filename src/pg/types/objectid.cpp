@@ -9,7 +9,6 @@
 
 #include "core/objectid.hpp"
 #include "pg/clock.hpp"
-#include "pg/compat.hpp"
 #include "pg/errors.hpp"
 #include "pg/ids/issue.hpp"
 #include "pg/shmem/shared_table.hpp"

@@ -4,11 +4,9 @@
 #include "pg/postgres.hpp"
 
 #include "pg/clock.hpp"
-#include "pg/compat.hpp"
 #include "pg/errors.hpp"
 #include "pg/ids/issue.hpp"
 #include "pg/types/layout.hpp"
-#include "pg/values.hpp"
 
 extern "C" {
 #include "nodes/supportnodes.h"
