@@ -1,5 +1,5 @@
-// Differences between server versions 15 to 19. Only this file contains PG_VERSION_NUM. Files that
-// include it, or another adapter that does, do not repeat its includes.
+// Differences between server versions 15 to 19. Only this file contains PG_VERSION_NUM. What this
+// and other adapters include is not repeated in the modules.
 #pragma once
 
 #include "pg/postgres.hpp"
