@@ -306,7 +306,7 @@ void common_make_ready(const core::Layout& layout, CommonShard* common, core::Se
     bool made;
     auto* slot = static_cast<Slot*>(table_find_or_make(slots, &key, &made));
     if (made)
-      slot->last_tick.store(make_tick(layout, unused, start).value, std::memory_order_relaxed);
+      slot->last_tick.store(make_tick(layout, unused, start).value - 1, std::memory_order_relaxed);
     dshash_release_lock(slots.attached, slot);
     common->slot = slot;
   }
@@ -322,7 +322,7 @@ void common_make_ready(const core::Layout& layout, CommonShard* common, core::Se
     // A private slot takes the first tick above the floor, and may have to wait or fail.
     Slot own{};
     const core::Time unused{time_of(layout, floor).value + 1};
-    own.last_tick.store(make_tick(layout, unused, start).value, std::memory_order_relaxed);
+    own.last_tick.store(make_tick(layout, unused, start).value - 1, std::memory_order_relaxed);
     const core::Tick above = issue(layout, {0}, &own, 1, core::Span::kAny).first;
     core::raise_to(common->slot->last_tick, {above.value - 1});
   }
