@@ -25,21 +25,14 @@ struct ShardStats {
 
 Datum millis_datum(int64 us) { return Float8GetDatum(static_cast<double>(us) / 1000); }
 
-void put_shard(FunctionCallInfo fcinfo, ShardStats* shard, const core::Layout& layout,
-               core::UnixMicros now) {
+void put_shard(FunctionCallInfo fcinfo, ShardStats* shard, const core::Layout& layout) {
   // Whether the last tick was an ID: the counts include one, and the slot is open.
   const bool has_last = shard->issued > 0 && (shard->last != end_of(layout) || is_used_up(layout));
-  const core::UnixMicros last_time = start_of(layout, time_of(layout, shard->last));
-  const int64 lead_us = has_last ? std::max(int64{0}, last_time.value - now.value) : 0;
   Datum values[] = {PointerGetDatum(&shard->key.layout),
                     Int64GetDatum(static_cast<int64>(shard->key.shard)),
                     Int64GetDatum(static_cast<int64>(shard->issued)),
-                    Int64GetDatum(id_of(layout, {shard->key.shard}, shard->last).value),
-                    TimestampTzGetDatum(to_timestamptz(last_time)),
-                    millis_datum(lead_us),
-                    TimestampTzGetDatum(to_timestamptz(layout.end))};
-  bool nulls[lengthof(values)] = {};
-  nulls[3] = nulls[4] = !has_last;
+                    Int64GetDatum(id_of(layout, {shard->key.shard}, shard->last).value)};
+  bool nulls[lengthof(values)] = {false, false, false, !has_last};
   put_row(fcinfo, values, nulls);
 }
 
@@ -136,13 +129,12 @@ SNOWID_FUNCTION(snowid_shard_statistics) {
       shards[count++] = {
           slot->key, {slot->last_tick.load(std::memory_order_acquire)}, issued_by(slot)};
   });
-  const core::UnixMicros now = unix_now();
   core::Layout layout = core::kInstagram;
   for (uint64 i = 0; i < count; i++) {
     CHECK_FOR_INTERRUPTS();
     ShardStats* shard = &shards[i];
     if (!(shard->key.layout == layout.spec)) layout = core::make_layout(shard->key.layout);
-    put_shard(fcinfo, shard, layout, now);
+    put_shard(fcinfo, shard, layout);
   }
   PG_RETURN_NULL();
 }

@@ -7,15 +7,18 @@ COMMENT ON FUNCTION snowid.reset_stats() IS 'Resets all statistics of this datab
 -- Statistics of shards. A role that may read the view must be allowed to call its function.
 
 CREATE FUNCTION snowid.shard_statistics(OUT layout @extschema@.snowid_layout, OUT shard bigint, OUT issued bigint,
-    OUT last_id bigint, OUT last_time pg_catalog.timestamptz, OUT lead double precision,
-    OUT expires_at pg_catalog.timestamptz)
+    OUT last_id bigint)
   RETURNS SETOF pg_catalog.record
   VOLATILE STRICT PARALLEL RESTRICTED LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_shard_statistics';
 COMMENT ON FUNCTION snowid.shard_statistics() IS 'implementation of view snowid.stat_shards';
 
 CREATE VIEW snowid.stat_shards AS
-  SELECT layout, shard, issued, last_id, last_time, lead, expires_at
-  FROM snowid.shard_statistics();
+  SELECT s.layout, s.shard, s.issued, s.last_id, @extschema@.snowid_timestamp(s.last_id, s.layout) AS last_time,
+    GREATEST(pg_catalog.date_part('epoch'::pg_catalog.text, @extschema@.snowid_timestamp(s.last_id, s.layout)
+      OPERATOR(pg_catalog.-) pg_catalog.clock_timestamp()) OPERATOR(pg_catalog.*) 1000::double precision,
+      0::double precision) AS lead,
+    d.expires_at
+  FROM snowid.shard_statistics() AS s, @extschema@.snowid_describe_layout(s.layout) AS d;
 COMMENT ON VIEW snowid.stat_shards IS 'statistics of shards';
 COMMENT ON COLUMN snowid.stat_shards.layout IS 'layout of the IDs';
 COMMENT ON COLUMN snowid.stat_shards.shard IS 'shard';
