@@ -16,6 +16,10 @@ extern "C" {
 
 namespace snowid::pg {
 
+// snowid.max_lead, 0 to INT_MAX: how far IDs may run ahead of the clock. Defined in ids/next.cpp.
+extern int max_lead_ms;
+inline int64 max_lead_us() noexcept { return int64{max_lead_ms} * 1000; }
+
 // Counts from 1970, unlike GetCurrentTimestamp().
 inline core::UnixMicros unix_now() noexcept {
   timeval now;

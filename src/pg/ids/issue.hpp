@@ -23,11 +23,9 @@
 
 namespace snowid::pg {
 
-// snowid.max_lead and snowid.max_wait, 0 to INT_MAX.
-extern int max_lead_ms;
+// snowid.max_wait, 0 to INT_MAX.
 extern int max_wait_ms;
 inline constexpr int kDefaultMaxWaitMs = 5000;
-inline int64 max_lead_us() { return int64{max_lead_ms} * 1000; }
 inline int64 max_wait_us() noexcept { return int64{max_wait_ms} * 1000; }
 
 // snowid.default_shard: a shard, or one of the next two.

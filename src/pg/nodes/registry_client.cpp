@@ -4,7 +4,6 @@
 #include "core/layout.hpp"
 #include "pg/clock.hpp"
 #include "pg/compat.hpp"
-#include "pg/ids/issue.hpp"
 #include "pg/remote.hpp"
 
 extern "C" {
