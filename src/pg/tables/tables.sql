@@ -155,7 +155,7 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION snowid.tree_of(pg_catalog.oid) IS 'Returns a table and all its descendants.';
 
--- Runs a statement on a table as its owner, see adopt.cpp. Returns the selected value if it has the type of `kind`.
+-- Runs a statement on a table as its owner, see catalog_table.cpp. Returns the selected value if it has the type of `kind`.
 CREATE FUNCTION snowid.execute(owner pg_catalog.name, statement pg_catalog.text, kind anyelement DEFAULT 0::bigint)
   RETURNS anyelement
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_execute';
