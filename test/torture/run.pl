@@ -94,6 +94,9 @@ sub one_round
     restarted($oracle) if $plan->{crashes};
     push @failures, map { "round $number: $_" } @findings, splice @{ $oracle->{wrong} };
     my $log = slurp_file($server->{node}->logfile);
+    # PostgreSQL's own: a process that has lost postmaster and parallel workers exits in its transaction.
+    my @lost = $log =~ /\[(\d+)\] .*FATAL:  postmaster exited during a parallel transaction$/mg;
+    $log =~ s/^TRAP: .*"pgstat\.c", .*PID: $_\)$//m foreach @lost;
     push @failures, "round $number: the log: $1" if $log =~ /(.*(?:TRAP|signal (?:4|7|8|11)\b|leaked|buffer is pinned).*)/;
     truncate $server->{node}->logfile, 0 if !@failures;
     remove_tree($dir) if !@failures;
