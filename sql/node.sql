@@ -9,5 +9,5 @@ RESET snowid.default_shard;
 -- A membership that a crash would empty gives no number.
 BEGIN;
 ALTER SEQUENCE snowid_internal.membership_page SET UNLOGGED;
-SELECT attempt('SELECT snowid_default_shard()');
+SELECT attempt('SELECT snowid.check_node()');
 ROLLBACK;
