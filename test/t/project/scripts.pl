@@ -1,7 +1,7 @@
 # If a machine does not fit, the scripts behind the Makefile's goals say what is missing and what to do. make help has all goals.
 # What keeps a server's package from making a cluster goes, also when the terminal is lost. Orphans of what the tests run come to
 # the script, which reaps them. Of two demos one waits; make demo-stop ends its own alone. No script names a host, except
-# PostgreSQL's and PGXN's, and snowid's own.
+# PostgreSQL's and PGXN's, and snowid's own; and none needs procps, which bare machines lack: the shell has a kill of its own.
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
@@ -11,6 +11,9 @@ my ($with_hosts) = run_command([ qw(grep -rnE), '://[a-z0-9.-]+[.][a-z]|^FROM [^
 chomp(my $homepage = `scripts/metadata homepage`);
 my @unknown = grep { !m{https://(?:\w+[.]postgresql[.]org/|manager[.]pgxn[.]org/upload$)|\Q$homepage\E$} } split /\n/, $with_hosts;
 is(join("\n", @unknown), '', 'no script names a host');
+
+my ($with_procps) = run_command([ qw(grep -nE), '(as_server_user|as_root|in_root [^ ]+|env|exec|xargs) kill |(^|[(|;&] *|as_server_user )(ps|pgrep|pkill|pidof|free|top|uptime) ', glob 'scripts/*' ]);
+is($with_procps, '', 'no script needs procps');
 
 my $dir = copy_of_scripts();
 my $common = '. scripts/common.sh';
