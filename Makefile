@@ -55,7 +55,7 @@ SOURCES = $(patsubst $(TOP)/%,%,$(sort $(wildcard $(TOP)/src/pg/*.cpp))) $(forea
 OBJS = $(SOURCES:.cpp=.o)
 DATA_built = $(EXTENSION)--$(EXTVERSION).sql
 DATA = $(patsubst $(TOP)/%,%,$(wildcard $(TOP)/src/upgrade/*.sql))
-EXTRA_CLEAN = $(EXTENSION)--*.sql $(foreach ending,d bc bc.d,$(OBJS:.o=.$(ending)))
+EXTRA_CLEAN = $(EXTENSION)--*.sql src/pg/compat.hpp.gch $(foreach ending,d bc bc.d,$(OBJS:.o=.$(ending)))
 PGFILEDESC = "snowid - 64-bit, time-ordered IDs that never repeat"
 
 PG_CONFIG ?= pg_config
@@ -117,6 +117,15 @@ PROVE_FLAGS += -I $(TOP)/test/perl
 
 # PGXS does not pass PG_CXXFLAGS to the compiler of the JIT's bitcode.
 COMPILE.cxx.bc += $(PG_CXXFLAGS) -MF $@.d
+
+# With PRECOMPILED, the headers that most sources include are compiled once, into what GCC uses in their place: half the time.
+ifdef PRECOMPILED
+PRECOMPILED_HEADER = src/pg/compat.hpp.gch
+$(OBJS): $(PRECOMPILED_HEADER)
+$(OBJS): private CPPFLAGS += -include pg/compat.hpp
+$(PRECOMPILED_HEADER): $(TOP)/src/pg/compat.hpp
+	$(COMPILE.cc) -w -x c++-header -o $@ $<
+endif
 
 # The headers included by each object, as written by the compiler.
 -include $(OBJS:.o=.d) $(OBJS:.o=.bc.d)

@@ -297,6 +297,7 @@ make_prefix() {
   PREFIX=$(realpath "$WORK")/postgresql-$MAJOR
   own=("${theirs[0]}" "${theirs[1]}/extension" "${theirs[2]}/bitcode")
   mkdir -p "${own[@]/#/$PREFIX}"
+  [ -z "${UNPACK_HEADERS:-}" ] || [ -d "$("$PG_CONFIG" --includedir-server)" ] || unpack_headers "$PREFIX"
   # The others, such as psql, are at home anywhere; and they may be in one directory with all of the machine's.
   cp -a "${theirs[0]}"/{postgres,initdb,pg_*} "$PREFIX${theirs[0]}"
   for dir in "${own[@]}" "${theirs[@]}"; do
@@ -307,6 +308,14 @@ make_prefix() {
   [ "$("$PG_CONFIG" --sharedir --pkglibdir)" = "$(printf '%s\n' "$PREFIX${theirs[1]}" "$PREFIX${theirs[2]}")" ] ||
     die "This PostgreSQL does not go by where it is: $(dirname "${theirs[0]}"). So snowid cannot be tried without" \
       "being installed there."
+}
+
+# unpack_headers DIR: what extensions are built with, unpacked there. Installed, its package would bring Clang and LLVM, which
+# make bitcode: more than all else.
+unpack_headers() {
+  update_package_lists
+  (cd "$WORK" && quietly apt-get download "postgresql-server-dev-$MAJOR")
+  dpkg -x "$WORK/postgresql-server-dev-$MAJOR"_*.deb "$1"
 }
 
 # put_fault NAME DIR: puts one of the faults of test/mutants into DIR, a copy of the checkout, and names the file.
@@ -344,11 +353,13 @@ make_step() {
   compiled=$((compiled + 1))
 }
 
-# Installs what is missing (the server, the compilers, and the packages named), says which server it is, and makes WORK.
+# Installs what is missing (the server, the compilers, and the packages named), says which server it is, and makes WORK. With
+# UNPACK_HEADERS, missing headers are left to make_prefix.
 get_ready() {
   choose_postgres
   if [ "${PG_CONFIG#/usr/lib/postgresql/}" != "$PG_CONFIG" ]; then
-    install_packages g++ "postgresql-$MAJOR" "postgresql-server-dev-$MAJOR" "$@"
+    [ -n "${UNPACK_HEADERS:-}" ] || set -- "postgresql-server-dev-$MAJOR" "$@"
+    install_packages g++ "postgresql-$MAJOR" "$@"
   elif command -v dpkg-query >/dev/null; then
     install_packages g++ "$@"
   fi
