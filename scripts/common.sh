@@ -29,11 +29,25 @@ die() {
 passed=0
 failed=0
 
+# outcome STATUS WHAT: counts it, and says how it went.
+outcome() {
+  if [ "$1" = 0 ]; then
+    passed=$((passed + 1))
+    say "ok: $2"
+  else
+    failed=$((failed + 1))
+    say "FAILED: $2"
+  fi
+}
+
 # Prints the last line, and fails where anything has.
 verdict() {
   say "$passed passed, $failed failed"
   [ "$failed" = 0 ] && [ "$passed" -gt 0 ]
 }
+
+# outside COMMAND...: runs a command that acts outside of this machine. With DRY_RUN it is printed instead.
+outside() { if [ -n "${DRY_RUN:-}" ]; then echo "$@"; else "$@"; fi; }
 
 as_root() {
   if [ "$(id -u)" = 0 ]; then
