@@ -24,6 +24,9 @@ foreach my $file (@files)
     write_over($file, slurp_file($file) =~ s/\Q$fact{repository}\E/https:\/\/forge.invalid\/snow\/id/gr =~ s/\Q$fact{homepage}\E/https:\/\/snow.invalid/gr
           =~ s/\Q$fact{email}\E/snow\@id.invalid/gr);
 }
+says($of_release, 0, qr{^not ok: there is no docs/releases/\Q$fact{version}\E[.]md\nnot ok: there is no src/upgrade/released/}m, 'a release without notes, and not frozen');
+system_or_bail(qw(mkdir -p docs/releases src/upgrade/released));
+append_to_file($_, 'x') foreach "docs/releases/$fact{version}.md", "src/upgrade/released/snowid--$fact{version}.sql";
 says($of_release, 1, qr/ passed, 0 failed$/, 'a release');
 says("$of_release.1", 0, qr/^not ok: the tag is v\Q$fact{version}\E[.]1, and the version \Q$fact{version}\E$/m, 'a release with another tag');
 write_over('CHANGELOG.md', slurp_file('CHANGELOG.md') =~ s/^(## \[.*\]) - .*$/$1 - unreleased/mr);
