@@ -33,8 +33,11 @@ is_deeply(\%permissions, { check => 'contents:read', test => 'contents:read', ar
         publish => 'contents:write, id-token:write, attestations:write', pgxn => 'contents:read' }, 'the permissions of each job');
 # All that is built waits for the tests, and what is published for all that is built.
 my %needs = map { $_ => join ' ', ($job{$_} =~ /^    needs: (.*)$/m ? $1 : '') =~ /\w+/g } keys %job;
-is_deeply(\%needs, { check => '', test => 'check', (map { $_ => 'test' } qw(archives debs rpms images)), indexes => 'images',
-        publish => 'archives debs rpms indexes', pgxn => 'publish' }, 'the order of the jobs');
+is_deeply(\%needs, { check => '', test => 'check', (map { $_ => 'test' } qw(archives debs rpms images)), indexes => 'archives debs rpms images',
+        publish => 'indexes', pgxn => 'publish' }, 'the order of the jobs');
+like($workflow, qr/^concurrency:\n  group: .*github[.]ref /m, 'no release cancels another that waits');
+my %path = map { $_ => [ $job{$_} =~ /^ +path: (.*)$/mg ]->[-1] } grep { $job{$_} =~ /upload-artifact/ } keys %job;
+is_deeply(\%path, { archives => 'dist/*', debs => 'deb/*.deb', rpms => 'rpm/*.${{ matrix.architecture }}.rpm' }, 'no two jobs make a file of one name');
 
 my %variable = slurp_file('Makefile') =~ /^([A-Z_]+) = (.*)$/mg;
 my $goals = $variable{SETUP_GOALS};
@@ -62,8 +65,13 @@ my $pushed = qr{^docker buildx build --file \S+/packaging/Containerfile --build-
 says("$dry scripts/images push postgres-16", 1, qr{$pushed .* --push .*--tag ghcr[.]io/alice/snowid:\Q$fact{version}\E-postgres-16-\w+ \S+\n\z}, 'an image is pushed');
 says("$dry DOCKERHUB_USERNAME=al DOCKERHUB_TOKEN=hidden scripts/images push extension-18", 1,
     qr{/packaging/Containerfile[.]extension --build-arg PG_MAJOR=18 .*--tag ghcr[.]io/alice/snowid:\S+ --tag docker[.]io/al/snowid:\S+ \S+\n\z}, 'an image is pushed to both registries');
-says("$dry scripts/images login", 1, qr{\Adocker login ghcr[.]io --username alice --password-stdin\n\z}, 'without its secrets nobody logs in to Docker Hub');
+foreach my $half ('', 'DOCKERHUB_TOKEN=hidden', 'DOCKERHUB_USERNAME=al', 'DOCKERHUB_USERNAME= DOCKERHUB_TOKEN=hidden')
+{
+    says("$dry $half scripts/images login", 1, qr{\Adocker login ghcr[.]io --username alice --password-stdin\n\z}, "without both secrets ($half) nobody logs in to Docker Hub");
+    says("$dry $half scripts/images join extension-18", 1, qr{\A(?!.*docker[.]io)}s, "and no image goes there ($half)");
+}
 says("$dry scripts/images join extension-18", 1, qr{^repository=ghcr[.]io/alice/snowid$}m, 'images of all processors are joined');
+says("export GITHUB_REPOSITORY=Alice/Snowid; docker() { [[ \$* != *inspect* ]]; }; export -f docker; scripts/images join extension-18 2>/dev/null", 0, qr/^$/, 'without a digest nothing is attested');
 says("$dry scripts/images push extension-17", 0, qr/^There is no such image: extension-17[.]/, 'PostgreSQL 17 cannot load an extension image');
 says('scripts/release pgxn a.zip', 1, qr/^Not sent to PGXN: this repository has no PGXN_USERNAME/, 'without its secrets nothing goes to PGXN');
 says('DRY_RUN=1 PGXN_USERNAME=alice PGXN_PASSWORD=hidden scripts/release pgxn a.zip', 1, qr{^curl (?!.*hidden).*archive=\@a[.]zip .* https://manager[.]pgxn[.]org/upload$}m, 'the archive goes to PGXN');
@@ -78,6 +86,7 @@ is(($notes =~ s/\]\([^)]*\)//gr) =~ s/\s+\z//r, ($page =~ s/\]\([^)]*\)//gr) =~ 
 
 my $files = PostgreSQL::Test::Utils::tempdir();
 append_to_file("$files/a.zip", 'a');
-append_to_file("$files/b.deb", 'b');
-says("scripts/release checksums $files && cd $files && sha256sum --check SHA256SUMS", 1, qr/\Aa[.]zip: OK\nb[.]deb: OK\n\z/, 'checksums');
+append_to_file("$files/b~deb12.deb", 'b');
+says("scripts/release checksums $files && cd $files && sha256sum --check SHA256SUMS && LC_ALL=C ls", 1,
+    qr/\Aa[.]zip: OK\nb[.]deb12[.]deb: OK\nSHA256SUMS\na[.]zip\nb[.]deb12[.]deb\n\z/, 'checksums have the names that files get on the page');
 done_testing();
