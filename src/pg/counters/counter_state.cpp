@@ -165,9 +165,11 @@ void sweep(Bound bound, const Quota& full, uint64 wanted, int64 room) {
   list_free_deep(found);
 }
 
-// Makes room for several, because few sweeps are allowed.
+// All, if those of dropped sequences are too few: few sweeps are allowed.
 void sweep_counters(Bound bound) {
-  sweep(bound, quota, 1 + static_cast<uint64>(max_counters_of_database) / 16, -1);
+  constexpr int64 kNone = PG_INT64_MAX;
+  sweep(bound, quota, 0, kNone);
+  if (bound_of(quota) != Bound::kNone) sweep(bound, quota, PG_UINT32_MAX, -1);
 }
 
 // Removes the entries of dropped sections, whose keys take much memory. This takes long with many

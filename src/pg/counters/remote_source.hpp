@@ -59,7 +59,7 @@ bool is_unreachable_source(const Counter* counter) noexcept;
 // Allocates 1 to `blocks` blocks durably, the first at `least` or above. Returns nullptr, or the
 // error: as remote_run(); 55000 if the source's identity has changed, or it is behind `least`;
 // 42501, 55000 or 42704 if the owner or the foreign server is another. Requires: no LWLock held.
-// Raises: a cancel.
+// Raises: a cancel; 55000 if a superuser has removed the function that makes the statement.
 ErrorData* source_allocate(const RemoteSource& source, int64 least, uint64 blocks,
                            core::GivenBlocks* allocated);
 

@@ -14,9 +14,9 @@ COMMENT ON FUNCTION snowid.shard_statistics() IS 'implementation of view snowid.
 
 CREATE VIEW snowid.stat_shards AS
   SELECT s.layout, s.shard, s.issued, s.last_id, @extschema@.snowid_timestamp(s.last_id, s.layout) AS last_time,
-    GREATEST(pg_catalog.date_part('epoch'::pg_catalog.text, @extschema@.snowid_timestamp(s.last_id, s.layout)
-      OPERATOR(pg_catalog.-) pg_catalog.clock_timestamp()) OPERATOR(pg_catalog.*) 1000::double precision,
-      0::double precision) AS lead,
+    GREATEST(pg_catalog."extract"('epoch'::pg_catalog.text, @extschema@.snowid_timestamp(s.last_id, s.layout)
+      OPERATOR(pg_catalog.-) pg_catalog.clock_timestamp()) OPERATOR(pg_catalog.*) 1000::numeric,
+      0::numeric)::double precision AS lead,
     d.expires_at
   FROM snowid.shard_statistics() AS s, @extschema@.snowid_describe_layout(s.layout) AS d;
 COMMENT ON VIEW snowid.stat_shards IS 'statistics of shards';

@@ -155,8 +155,8 @@ inline bool common_is_ready(const CommonShard& common) {
 // Lifts the common slot above this database's floor. A new slot is also above every time used by
 // other databases, if the clock was right. The caller waits or fails before the slot is changed,
 // because any database's owner can set its floor. start: the first sequence of a slot, if it is new
-// or below the floor. Requires: common_is_ready() was called. Raises: SN001 if the floor is too far
-// ahead; class 53.
+// or below a floor that the clock has not passed. Requires: common_is_ready() was called. Raises:
+// SN001 if the floor is too far ahead; class 53.
 void common_make_ready(const core::Layout& layout, CommonShard* common, core::Sequence start);
 
 // Requires: common_is_ready() is true, or common_make_ready() was called. Raises: as issue().
