@@ -94,11 +94,12 @@ install_jit() {
   fi
 }
 
-# tests_of_the_library: the regression tests but for adopt, adopt_looks and partitions, which try SQL and PL/pgSQL that
-# reads catalogs alone. Where each query is compiled, or caches are discarded all the time, these take many minutes.
+# tests_of_the_library: the regression tests but for ranges, adopt, adopt_looks and partitions, which try SQL and PL/pgSQL
+# alone. Where each query is compiled, or caches are discarded all the time, these take many minutes.
 tests_of_the_library() {
   local tests
   tests=$(sed -n 's/^REGRESS = //p' "$BUILD/Makefile")
+  tests=${tests/ ranges/}
   echo "${tests/ adopt adopt_looks backfill partitions/ backfill}"
 }
 
