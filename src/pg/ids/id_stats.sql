@@ -17,8 +17,8 @@ CREATE VIEW snowid.stat_shards AS
     GREATEST(pg_catalog."extract"('epoch'::pg_catalog.text, @extschema@.snowid_timestamp(s.last_id, s.layout)
       OPERATOR(pg_catalog.-) pg_catalog.clock_timestamp()) OPERATOR(pg_catalog.*) 1000::numeric,
       0::numeric)::double precision AS lead,
-    d.expires_at
-  FROM snowid.shard_statistics() AS s, @extschema@.snowid_describe_layout(s.layout) AS d;
+    (@extschema@.snowid_describe_layout(s.layout)).expires_at
+  FROM snowid.shard_statistics() AS s;
 COMMENT ON VIEW snowid.stat_shards IS 'statistics of shards';
 COMMENT ON COLUMN snowid.stat_shards.layout IS 'layout of the IDs';
 COMMENT ON COLUMN snowid.stat_shards.shard IS 'shard';
