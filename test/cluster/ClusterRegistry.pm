@@ -78,13 +78,18 @@ sub settle
 {
     my ($cluster, $what, $known, $cannot_know) = @_;
     $cluster->{registries}++;
+    # Two that were promoted from one timeline, knowing nothing of each other, have one identity. A node that goes by the first
+    # one finds that the second one lacks exchanges, or its row.
+    my $is_alike = !$known && identity($cluster) eq ($cluster->{identity} // '');
+    fault($cluster, 'identities of registries met again') if $is_alike;
     @{ $cluster->{held} } = grep { $_->{kind} ne 'take over' } @{ $cluster->{held} };
     foreach my $node (@{ $cluster->{nodes} })
     {
         point($cluster, $node->{server});
         my $is_known = $known && defined $known->{ $node->{number} }
           && at_registry($cluster, "SELECT exchange FROM snowid_internal.nodes WHERE node_number = $node->{number}") eq $known->{ $node->{number} };
-        check_warned($cluster, $node->{server}, $node->{number}, $is_known ? undef : $known ? $moved_or_promoted : $moved, "at a registry that $what");
+        check_warned($cluster, $node->{server}, $node->{number}, $is_known ? undef : $known || $is_alike ? $moved_or_promoted : $moved,
+            "at a registry that $what");
         draw($cluster, $node, layout => $_, count => 20) foreach @{ LAYOUTS() };
     }
     if (!$known && !$cannot_know)
@@ -92,7 +97,10 @@ sub settle
         refuse_to_join($cluster, $what);
         my $node = pick_node($cluster);
         expect(query($node->{server}, 'SELECT snowid.accept_registry()'), 'ERROR 55000', "$node->{name} accepts a registry that $what, and was not recovered");
-        expect(query($node->{server}, 'SELECT snowid.take_over_node()'), 'ERROR 55000', "$node->{name} takes over at a registry that $what");
+        # Its number is its own wherever its row is.
+        my $rows = at_registry($cluster, "SELECT count(*) FROM snowid_internal.nodes WHERE node_number = $node->{number}");
+        if ($is_alike && $rows eq '1') { take_over($cluster, $node->{server}, $node->{number}, shards_of($cluster, $node)) }
+        else { expect(query($node->{server}, 'SELECT snowid.take_over_node()'), 'ERROR 55000', "$node->{name} takes over at a registry that $what") }
     }
     my ($most) = sort { $b <=> $a } greatest_given($cluster), at_registry($cluster, 'SELECT coalesce(max(node_number), 0) FROM snowid.registry'), $cluster->{floor};
     $most += int rand 3;
@@ -108,6 +116,7 @@ sub settle
     point($cluster, $late->{server});
     if (chance(0.3))
     {
+        end_claim($cluster);
         join_node($cluster, $late);
         draw($cluster, $late, layout => $_, count => 20) foreach @{ LAYOUTS() };
         leave_node($cluster, $late);
@@ -122,6 +131,7 @@ sub settle
         take_over($cluster, $node->{server}, $node->{number}, shards_of($cluster, $node));
     }
     check_node($cluster, $_, 'accepted') foreach @nodes;
+    $cluster->{identity} = identity($cluster);
     return;
 }
 
@@ -133,13 +143,36 @@ sub is_promoted
     return at_registry($cluster, "SELECT count(*) FROM snowid_internal.nodes WHERE node_number = $node->{number} AND timeline < $timeline") eq '1';
 }
 
-# Nobody joins before that.
+# Nobody joins before that. Who tries has claimed a number of that registry from then on.
 sub refuse_to_join
 {
     my ($cluster, $what) = @_;
     my $late = $cluster->{late};
     point($cluster, $late);
-    expect(query($late, q(SELECT snowid.join('registry', 'late'))), 'ERROR 55000', "a join at a registry that $what, and was not recovered");
+    end_claim($cluster);
+    refuse_late($cluster, qr/registry may have lost assigned numbers/, "at a registry that $what, and was not recovered");
+    $late->{claimed_at} = identity($cluster);
+    return;
+}
+
+# What `late` has claimed before is claimed again by its next join. If that was of another registry it was lost, as a join says
+# once.
+sub end_claim
+{
+    my ($cluster) = @_;
+    my $claimed_at = delete $cluster->{late}{claimed_at};
+    return if !defined $claimed_at || $claimed_at eq identity($cluster);
+    refuse_late($cluster, qr/claim of node "late" at server "registry" was lost/, 'whose claim is of another registry');
+    fault($cluster, 'claims lost');
+    return;
+}
+
+sub refuse_late
+{
+    my ($cluster, $message, $what) = @_;
+    my $late = $cluster->{late};
+    expect(query($late, q(SELECT snowid.join('registry', 'late'))), 'ERROR 55000', "a join $what");
+    expect($late->{message}, $message, "a join $what: what it is told");
     return;
 }
 
