@@ -84,5 +84,19 @@ $registry->safe_psql('postgres', 'CREATE DATABASE third TEMPLATE second OWNER ke
 ask_at('third');
 check_moved('CREATE DATABASE', 'a');
 check_incomplete('f', 'CREATE DATABASE');
+
+# What was claimed of one registry is not claimed of another one.
+ask_at('second');
+like(message_of($node, q(SELECT snowid.join('registry', 'f')), 'f'),
+    qr/claim of node "f" at server "registry" was lost\nDETAIL:.*the registry was restored.*\nHINT:  Try again/, 'a claim of another registry: lost, and f is told why');
+is(number_of($node, 'f'), '0|0', 'f has joined nothing');
+is(join_as($node, 'f', 'f'), '7', 'it tries again, and gets a number');
+stand_between($registry, '', "IF request = 'exchange' THEN RAISE 'lost'; END IF;", 'second');
+is(join_as($node, 'g', 'g'), 'ERROR P0001', 'g is given a number, and not told');
+stand_aside($registry, 'second');
+ask_at('third');
+is(recover('third', 8), '', 'recovered from 8 on');
+is(join_as($node, 'g', 'g'), 'ERROR 55000', 'its claim is of another registry');
+is(join_as($node, 'g', 'g'), '9', 'it gets another number');
 $node->stop;
 end_test($registry);
