@@ -129,6 +129,11 @@ inline XLogRecPtr lsn_of(const volatile PageHeaderData* page) noexcept {
 #endif
 }
 
+// The modes of LockBuffer() are an enum since PostgreSQL 19.
+#if PG_VERSION_NUM < 190000
+using BufferLockMode = int;
+#endif
+
 // PostgreSQL 19 replicates sequences: a subscription may set one, like setval.
 inline constexpr bool kReplicatesSequences = PG_VERSION_NUM >= 190000;
 

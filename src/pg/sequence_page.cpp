@@ -107,7 +107,7 @@ void second_page_extend(Relation relation) {
   UnlockRelationForExtension(relation, ExclusiveLock);
 }
 
-Buffer second_page_lock(Relation relation, int mode) {
+Buffer second_page_lock(Relation relation, BufferLockMode mode) {
   if (RelationGetNumberOfBlocks(relation) <= kSecondBlock) return InvalidBuffer;
   Buffer buffer = ReadBuffer(relation, kSecondBlock);
   LockBuffer(buffer, mode);

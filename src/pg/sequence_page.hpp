@@ -7,6 +7,7 @@
 #include "pg/postgres.hpp"
 
 #include "core/known.hpp"
+#include "pg/compat.hpp"
 
 extern "C" {
 #include "access/generic_xlog.h"
@@ -55,7 +56,7 @@ void second_page_extend(Relation relation);
 
 // Pins and locks the second page; returns InvalidBuffer, which the other functions accept, if there
 // is none. mode: BUFFER_LOCK_SHARE or BUFFER_LOCK_EXCLUSIVE.
-Buffer second_page_lock(Relation relation, int mode);
+Buffer second_page_lock(Relation relation, BufferLockMode mode);
 void second_page_unlock(Buffer buffer);
 
 // The special space, or nullptr if it was never stored. Raises: 0A000 if it has another version.
