@@ -87,13 +87,9 @@ void start_timer(int seconds) {
 
 constexpr char kDblink[] = "dblink";
 
-struct Connection {
-  // Texts: a name, random because no session may have a connection of it; the server; and the
-  // statement for it.
-  Datum parameters[3];
-  const char* server;  // looked up early, because it may be dropped later
-  bool may_be_there;   // whether to disconnect
-};
+// Texts: the connection's name, random because no session may have a connection of it; the server;
+// and the statement for it.
+using Parameters = Datum[3];
 
 // The schema of dblink, quoted. Requires: dblink cannot be dropped.
 const char* dblink_schema() {
@@ -105,12 +101,12 @@ const char* dblink_schema() {
   return quote_identifier(get_namespace_name(schema));
 }
 
-// Runs a statement with dblink's schema for %1$s, and the connection's parameters. Returns whether
-// it returns a number other than 0. Requires: SPI_connect().
-bool execute(Connection* connection, const char* statement) {
+// Runs a statement with dblink's schema for %1$s, and the parameters. Returns whether it returns a
+// number other than 0. Requires: SPI_connect().
+bool execute(Parameters& parameters, const char* statement) {
   Oid types[] = {TEXTOID, TEXTOID, TEXTOID};
   const int result = SPI_execute_with_args(psprintf(statement, dblink_schema()), lengthof(types),
-                                           types, connection->parameters, nullptr, false, 0);
+                                           types, parameters, nullptr, false, 0);
   if (result != SPI_OK_SELECT) elog(ERROR, "SPI_execute_with_args: %d", result);
   if (SPI_processed != 1 || SPI_gettypeid(SPI_tuptable->tupdesc, 1) != INT4OID) return false;
   bool is_null;
@@ -129,18 +125,17 @@ const char* column_list(int columns) {
 
 // Runs the statement over its own connection, with the answer in SPI_tuptable. Polls: dblink's wait
 // ignores interrupts in PostgreSQL 15, every second one later. Requires: SPI_connect().
-void ask_over_dblink(Connection* connection, int columns) {
-  connection->may_be_there = true;
-  execute(connection, "SELECT %1$s.dblink_connect($1, $2)");
-  if (!execute(connection, "SELECT %1$s.dblink_send_query($1, $3)"))
+void ask_over_dblink(const char* server, Parameters& parameters, int columns) {
+  execute(parameters, "SELECT %1$s.dblink_connect($1, $2)");
+  if (!execute(parameters, "SELECT %1$s.dblink_send_query($1, $3)"))
     ereport(ERROR, errcode(ERRCODE_CONNECTION_FAILURE),
-            errmsg("could not send a query to server \"%s\"", connection->server));
-  for (long nap_ms = 1; execute(connection, "SELECT %1$s.dblink_is_busy($1)");
+            errmsg("could not send a query to server \"%s\"", server));
+  for (long nap_ms = 1; execute(parameters, "SELECT %1$s.dblink_is_busy($1)");
        nap_ms = next_nap(nap_ms)) {
     SPI_freetuptable(SPI_tuptable);
     nap(nap_ms, wait_event("SnowidRemote"));
   }
-  execute(connection,
+  execute(parameters,
           psprintf("SELECT * FROM %%1$s.dblink_get_result($1) AS t(%s)", column_list(columns)));
 }
 
@@ -242,10 +237,8 @@ ErrorData* remote_run(Oid oid, Oid role, const char* text, int columns, Step rea
   const char* option = connect_timeout_of(server);
   uint64 random;
   fetch_random(&random, sizeof(random));
-  Connection connection{{CStringGetTextDatum(psprintf("snowid " UINT64_FORMAT, random)),
-                         CStringGetTextDatum(server->servername), CStringGetTextDatum(text)},
-                        server->servername,
-                        false};
+  Parameters parameters = {CStringGetTextDatum(psprintf("snowid " UINT64_FORMAT, random)),
+                           CStringGetTextDatum(server->servername), CStringGetTextDatum(text)};
   ErrorData* volatile tried = nullptr;
   // dblink's owner could otherwise replace its functions during the wait. Not kept if there is
   // none, or a session is dropping it.
@@ -261,7 +254,7 @@ ErrorData* remote_run(Oid oid, Oid role, const char* text, int columns, Step rea
                 errmsg("extension \"%s\" is not installed", kDblink),
                 errdetail("It connects to other servers."),
                 errhint("Use CREATE EXTENSION %s.", kDblink));
-      ask_over_dblink(&connection, columns);
+      ask_over_dblink(server->servername, parameters, columns);
       read();
     });
   }
@@ -272,15 +265,15 @@ ErrorData* remote_run(Oid oid, Oid role, const char* text, int columns, Step rea
   // At once, because dblink's connections outlive the transaction.
   hold_interrupts();
   ErrorData* leftover = try_as_role(role, [&] {
-    if (connection.may_be_there)
-      execute(&connection,
+    if (is_kept)
+      execute(parameters,
               "SELECT %1$s.dblink_disconnect($1)"
               " WHERE $1 OPERATOR(pg_catalog.=) ANY (%1$s.dblink_get_connections())");
   });
   resume_interrupts();
   if (leftover != nullptr)
     ereport(FATAL, errcode(ERRCODE_CONNECTION_EXCEPTION),
-            errmsg("could not close the connection to server \"%s\"", connection.server),
+            errmsg("could not close the connection to server \"%s\"", server->servername),
             errdetail_internal("%s", leftover->message));
   if (is_kept) LockRelease(&lock, AccessShareLock, false);
   if (error == nullptr) return nullptr;
@@ -292,7 +285,7 @@ ErrorData* remote_run(Oid oid, Oid role, const char* text, int columns, Step rea
     error->message = pstrdup("the server does not answer");
     error->detail = nullptr;
   }
-  explain(connection.server, error);
+  explain(server->servername, error);
   return error;
 }
 
