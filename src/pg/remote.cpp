@@ -313,12 +313,10 @@ int64 RemoteAnswer::number(int column, int64 least, int64 most) const {
 
 bool is_unreachable(const ErrorData* error) noexcept {
   if (error->sqlerrcode == ERRCODE_PROTOCOL_VIOLATION) return false;  // it answered
-  return ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_CONNECTION_EXCEPTION ||
-         error->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN ||
-         error->sqlerrcode == ERRCODE_CRASH_SHUTDOWN ||
-         error->sqlerrcode == ERRCODE_CANNOT_CONNECT_NOW ||
-         error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE ||
-         error->sqlerrcode == ERRCODE_QUERY_CANCELED;  // the other server timed out
+  const int category = ERRCODE_TO_CATEGORY(error->sqlerrcode);
+  return category == ERRCODE_CONNECTION_EXCEPTION ||
+         category == ERRCODE_OPERATOR_INTERVENTION ||  // shut down, or timed out
+         error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE;
 }
 
 int errdetail_of_remote(const ErrorData* error) {
