@@ -78,12 +78,6 @@ SequenceValue sequence_page_value(const SequencePage& page) noexcept {
   return peek_at_sequence(page.buffer);
 }
 
-XLogRecPtr sequence_page_set(const SequencePage& page, int64 last, bool is_called) {
-  GenericXLogState* change = GenericXLogStart(page.relation);
-  sequence_page_store(page, change, last, is_called);
-  return GenericXLogFinish(change);
-}
-
 void sequence_page_store(const SequencePage& page, GenericXLogState* change, int64 last,
                          bool is_called) {
   assert_holds_some();

@@ -40,11 +40,9 @@ SequenceValue sequence_page_value(const SequencePage& page) noexcept;
 // Locks the page for this.
 SequenceValue sequence_value(Relation relation);
 
-// Stores a value in the page, and a mark if changes are not logged. Returns the end of the WAL
-// record, InvalidXLogRecPtr if there is none to wait for (unlogged, or synced by the commit).
-XLogRecPtr sequence_page_set(const SequencePage& page, int64 last, bool is_called = true);
-
-// The same as a part of the caller's change.
+// Stores a value in the page, and a mark if changes are not logged, as a part of the caller's
+// change. Its record ends at InvalidXLogRecPtr if there is none to wait for (unlogged, or synced by
+// the commit).
 void sequence_page_store(const SequencePage& page, GenericXLogState* change, int64 last,
                          bool is_called);
 

@@ -222,7 +222,9 @@ XLogRecPtr counter_change(const SequencePage& page, const Counter* counter, core
   assert_has_right(counter, known);
   const SequenceValue before = sequence_page_value(page);
   core::announce(*known, file_of(counter->file), before, last, is_called);
-  const XLogRecPtr lsn = sequence_page_set(page, last, is_called);
+  GenericXLogState* change = GenericXLogStart(page.relation);
+  sequence_page_store(page, change, last, is_called);
+  const XLogRecPtr lsn = GenericXLogFinish(change);
   core::note_own_change(*known, sequence_page_value(page));
   return lsn;
 }

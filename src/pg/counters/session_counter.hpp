@@ -56,7 +56,7 @@ void counter_page_unlock(const SequencePage& page);
 
 // Sets the locked page's last value to `last`, or the next value if is_called is false; and *known
 // to match. Until counter_settle() the numbers already in memory stay as valid as they were.
-// Returns the end of the WAL record, as sequence_page_set() does. Requires: the right to refill.
+// Returns the end of the WAL record, see sequence_page_store(). Requires: the right to refill.
 XLogRecPtr counter_change(const SequencePage& page, const Counter* counter, core::Known* known,
                           int64 last, bool is_called = true);
 
