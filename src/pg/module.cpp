@@ -8,7 +8,6 @@
 #include "pg/ceiling/ceiling.hpp"
 #include "pg/compat.hpp"
 #include "pg/counters/counter_state.hpp"
-#include "pg/counters/session_counter.hpp"
 #include "pg/ids/issue.hpp"
 #include "pg/ids/session_cache.hpp"
 #include "pg/ids/table_layout.hpp"

@@ -9,7 +9,7 @@
 #include "core/types.hpp"
 #include "pg/clock.hpp"
 #include "pg/compat.hpp"
-#include "pg/counters/session_counter.hpp"
+#include "pg/counters/counter_state.hpp"
 #include "pg/ids/id_stats.hpp"
 #include "pg/values.hpp"
 

@@ -28,7 +28,7 @@
 #include "core/types.hpp"
 #include "pg/clock.hpp"
 #include "pg/compat.hpp"
-#include "pg/counters/session_counter.hpp"
+#include "pg/counters/counter_state.hpp"
 #include "pg/errors.hpp"
 #include "pg/sequence_page.hpp"
 #include "pg/xact.hpp"

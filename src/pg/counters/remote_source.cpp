@@ -9,7 +9,7 @@
 #include "pg/catalog_table.hpp"
 #include "pg/clock.hpp"
 #include "pg/compat.hpp"
-#include "pg/counters/session_counter.hpp"
+#include "pg/counters/counter_state.hpp"
 #include "pg/errors.hpp"
 #include "pg/remote.hpp"
 

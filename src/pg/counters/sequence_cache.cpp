@@ -7,7 +7,7 @@
 // (refill_there()). During a refill other sessions use the remaining numbers, and wait only if none
 // is left. A read-only transaction gets an error, as from nextval.
 //
-// Shared: SharedSegment, see counter_state.hpp; the sequence, see session_counter.hpp.
+// Shared: SharedSegment and the sequence, see counter_state.hpp.
 #include "pg/postgres.hpp"
 
 #include "core/adapting_step.hpp"
@@ -17,7 +17,7 @@
 #include "core/types.hpp"
 #include "pg/clock.hpp"
 #include "pg/compat.hpp"
-#include "pg/counters/session_counter.hpp"
+#include "pg/counters/counter_state.hpp"
 #include "pg/errors.hpp"
 #include "pg/remote.hpp"
 #include "pg/sequence_page.hpp"

@@ -1,5 +1,5 @@
 // A session's table of counters, and changes of a sequence's page.
-#include "pg/counters/session_counter.hpp"
+#include "pg/counters/counter_state.hpp"
 
 #include "pg/values.hpp"
 
