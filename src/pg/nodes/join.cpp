@@ -155,12 +155,14 @@ void store_claim(const ForeignServer* registry, Membership* member) {
   *member = claim;
 }
 
+// Makes the node number this server's, durably.
 void settle(Membership* member) {
   member->is_claiming = false;
   member->finding = Finding::kNothing;
   member->state = MemberState::kJoined;
   member->checked = GetCurrentTimestamp();
   membership_bind(member);
+  membership_write(*member);
 }
 
 // Claims a number, or finishes an earlier claim; on return the number is the node's, durably. A
@@ -177,7 +179,6 @@ void claim_number(const ForeignServer* registry, Membership* member) {
   if (exchange(registry, kExchange, member).verdict != Verdict::kHeld)
     report_lost_claim(registry, member);
   settle(member);
-  membership_write(*member);
 }
 
 // Exchanges the token; raises a WARNING and sets `finding` if the registry does not know it.
@@ -238,20 +239,17 @@ void wait_until(const ForeignServer* registry, core::UnixMicros moment) {
 
 struct LockedNode {
   Membership member;
-  MemberState state;
   const ForeignServer* registry;
 };
 
-// Raises: 55000 if the database is not a node, or has left.
-LockedNode lock_node() {
+// Raises: 55000 if this server is not the node; with takes_over, if it is no copy of it either.
+LockedNode lock_node(bool takes_over) {
   membership_lock();
-  LockedNode node{membership_read(), MemberState::kNone, nullptr};
-  node.state = state_of(node.member);
-  if (node.state != MemberState::kJoined && node.state != MemberState::kMoved &&
-      node.state != MemberState::kReplaced)
-    report_state(node.member);
-  node.registry = registry_of(node.member.server, node.member.node);
-  return node;
+  const Membership member = membership_read();
+  const MemberState state = state_of(member);
+  const bool is_copy = state == MemberState::kMoved || state == MemberState::kReplaced;
+  if (state != MemberState::kJoined && !(takes_over && is_copy)) report_state(member);
+  return {member, registry_of(member.server, member.node)};
 }
 
 }  // namespace
@@ -313,8 +311,7 @@ SNOWID_FUNCTION(snowid_check_node) {
   require_nextval("snowid.check_node()");
   const CitusNode citus = citus_read();
   if (citus.state != CitusState::kNone) PG_RETURN_INT64(citus_check_group(citus));
-  LockedNode node = lock_node();
-  if (node.state != MemberState::kJoined) report_state(node.member);
+  LockedNode node = lock_node(false);
   const ClockGap gap = registry_compare_clocks(node.registry);
   check_number(node.registry, &node.member);
   // A join may have been rolled back after the page was stored.
@@ -326,7 +323,7 @@ SNOWID_FUNCTION(snowid_check_node) {
 SNOWID_FUNCTION(snowid_take_over_node) {
   require_nextval("snowid.take_over_node()");
   require_no_citus();
-  LockedNode node = lock_node();
+  LockedNode node = lock_node(true);
   const ClockGap gap = registry_compare_clocks(node.registry);
   // Before any change. It detects a copy even if its clock is wrong.
   require_near_clocks(node.registry, gap);
@@ -337,9 +334,8 @@ SNOWID_FUNCTION(snowid_take_over_node) {
   go_above_other(gap, look.max_lead_us);
   const Answer answer = exchange(node.registry, kTakeOver, look.identity, look.token, &node.member);
   if (answer.verdict != Verdict::kHeld) report_refused(node.registry, answer.verdict, &node.member);
-  settle(&node.member);
   wait_until(node.registry, go_above_other(gap, look.max_lead_us));
-  membership_write(node.member);
+  settle(&node.member);
   membership_row_store(node.member);
   PG_RETURN_INT64(node.member.number);
 }
@@ -347,8 +343,7 @@ SNOWID_FUNCTION(snowid_take_over_node) {
 SNOWID_FUNCTION(snowid_accept_registry) {
   require_nextval("snowid.accept_registry()");
   require_no_citus();
-  LockedNode node = lock_node();
-  if (node.state != MemberState::kJoined) report_state(node.member);
+  LockedNode node = lock_node(false);
   const Answer look = registry_ask(node.registry, kLook, "", 0, node.member);
   if (look.verdict == Verdict::kRetired) stop(MemberState::kRetired, &node.member);
   const Answer answer = exchange(node.registry, kAccept, look.identity, look.token, &node.member);
