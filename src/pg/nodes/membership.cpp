@@ -66,13 +66,6 @@ uint64 hash_of_tag() {
                              static_cast<int>(strlen(instance_tag)), 0);
 }
 
-// Whether sessions must resolve their number again, or may issue IDs no longer, or again.
-bool means_another(const Membership& before, const Membership& after) noexcept {
-  return before.state != after.state || before.number != after.number ||
-         before.is_group_replaced != after.is_group_replaced || before.system != after.system ||
-         before.database != after.database || before.tag != after.tag;
-}
-
 // At once, not at the commit, which may fail: by the shared word, and by an invalidation.
 void invalidate_in_all_sessions() {
   recheck_may_issue();
@@ -120,12 +113,11 @@ void membership_write(const Membership& member) {
   Buffer buffer = second_page_lock(sequence, BUFFER_LOCK_EXCLUSIVE);
   GenericXLogState* change = GenericXLogStart(sequence);
   auto* stored = static_cast<Stored*>(second_page_change(change, buffer, sizeof(Stored)));
-  const bool is_change = means_another(stored->member, member);
   *stored = {kVersion, member};
   const XLogRecPtr lsn = GenericXLogFinish(change);
   second_page_unlock(buffer);
   // Before the change is durable: at worst a valid number is rejected.
-  if (is_change) invalidate_in_all_sessions();
+  invalidate_in_all_sessions();
   sequence_make_durable(lsn);
   relation_close(sequence, RowExclusiveLock);
 }

@@ -90,9 +90,9 @@ MemberState state_of(const Membership& member);
 // Locks the page for changes until the end of the transaction, which then cannot be prepared.
 void membership_lock();
 
-// Stores the page durably, on disk and on the synchronous standbys. If the node number or the state
-// changes, all sessions resolve their number again before their next ID. Requires:
-// membership_lock(). Raises: a cancel of the wait for standbys, with the page possibly stored.
+// Stores the page durably, on disk and on the synchronous standbys. All sessions resolve their
+// number again before their next ID. Requires: membership_lock(). Raises: a cancel of the wait for
+// standbys, with the page possibly stored.
 void membership_write(const Membership& member);
 
 // Whether the node is of this server and database; and makes it so.
