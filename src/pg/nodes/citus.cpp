@@ -104,31 +104,25 @@ CitusNode citus_read() {
 }
 
 void report_no_group(CitusState state) {
-  switch (state) {
-    case CitusState::kNoRow:
-      ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-              errmsg("this node has no group in Citus"),
-              errdetail("Table \"pg_catalog.%s\" has no row.", kGroupTable),
-              errhint("Insert this node's group from \"pg_catalog.%s\" on the coordinator, 0 on "
-                      "the coordinator itself.",
-                      kNodesTable));
-      break;
-    case CitusState::kUnsynchronized:
-      ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-              errmsg("Citus has not synchronized its metadata to this node"),
-              errdetail("The node's group is 0, the coordinator's, whose IDs it would generate; "
-                        "and \"pg_catalog.%s\" is empty.",
-                        kNodesTable),
-              errhint("Call start_metadata_sync_to_node() on the coordinator."));
-      break;
-    default:
-      ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-              errmsg("table \"pg_catalog.%s\" is not as created by Citus", kGroupTable),
-              errdetail("It should have one row, with 0 or more in column \"groupid\" of type "
-                        "integer."),
-              errhint("Restore the table, which CREATE EXTENSION citus creates."));
-  }
-  pg_unreachable();
+  if (state == CitusState::kNoRow)
+    ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+            errmsg("this node has no group in Citus"),
+            errdetail("Table \"pg_catalog.%s\" has no row.", kGroupTable),
+            errhint("Insert this node's group from \"pg_catalog.%s\" on the coordinator, 0 on "
+                    "the coordinator itself.",
+                    kNodesTable));
+  if (state == CitusState::kUnsynchronized)
+    ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+            errmsg("Citus has not synchronized its metadata to this node"),
+            errdetail("The node's group is 0, the coordinator's, whose IDs it would generate; "
+                      "and \"pg_catalog.%s\" is empty.",
+                      kNodesTable),
+            errhint("Call start_metadata_sync_to_node() on the coordinator."));
+  ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+          errmsg("table \"pg_catalog.%s\" is not as created by Citus", kGroupTable),
+          errdetail("It should have one row, with 0 or more in column \"groupid\" of type "
+                    "integer."),
+          errhint("Restore the table, which CREATE EXTENSION citus creates."));
 }
 
 void require_no_citus() {

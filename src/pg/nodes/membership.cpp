@@ -151,51 +151,40 @@ void membership_row_delete() {
 
 void report_state(const Membership& member) {
   const MemberState state = state_of(member);
-  switch (state) {
-    case MemberState::kNone:
-      ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-              errmsg("database has not joined a registry"), errhint("Use snowid.join()."));
-      break;
-    case MemberState::kLeaving:
-    case MemberState::kLeft:
-      ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-              errmsg("node \"%s\" has left the registry", member.node),
-              errhint("To get another number, use snowid.join(). To issue IDs without a registry, "
-                      "set \"snowid.default_shard\"."));
-      break;
-    case MemberState::kRetired:
-      ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-              errmsg("registry has retired number " INT64_FORMAT " of node \"%s\"", member.number,
-                     member.node),
-              errhint("To get another number, use snowid.join()."));
-      break;
-    case MemberState::kReplaced:
-      ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-              errmsg("another server has replaced this one as node \"%s\"", member.node),
-              errdetail("It has checked number " INT64_FORMAT " at the registry, or taken it over.",
-                        member.number),
-              errhint("If this server is the copy, use snowid.join() to get another number. If it "
-                      "will be the node, stop the other one, and use snowid.take_over_node()."));
-      break;
-    case MemberState::kMoved:
-      ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-              errmsg("this server is not node \"%s\"", member.node),
-              errdetail("It was copied, restored, or upgraded since, or its \"%s\" has changed.",
-                        "snowid.instance_tag"),
-              errhint("If it replaces the other server, stop the other one, and use "
-                      "snowid.take_over_node(). "
-                      "If both stay in use, use snowid.join() to get another number."));
-      break;
-    case MemberState::kRestored:
-      ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-              errmsg("database was restored from a dump of a node"),
-              errdetail("Its number is not in the dump."),
-              errhint("To get another number, use snowid.join(). To issue IDs without a registry, "
-                      "set \"snowid.default_shard\"."));
-      break;
-    case MemberState::kJoined:
-      break;
-  }
+  if (state == MemberState::kNone)
+    ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+            errmsg("database has not joined a registry"), errhint("Use snowid.join()."));
+  if (state == MemberState::kLeaving || state == MemberState::kLeft)
+    ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+            errmsg("node \"%s\" has left the registry", member.node),
+            errhint("To get another number, use snowid.join(). To issue IDs without a registry, "
+                    "set \"snowid.default_shard\"."));
+  if (state == MemberState::kRetired)
+    ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+            errmsg("registry has retired number " INT64_FORMAT " of node \"%s\"", member.number,
+                   member.node),
+            errhint("To get another number, use snowid.join()."));
+  if (state == MemberState::kReplaced)
+    ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+            errmsg("another server has replaced this one as node \"%s\"", member.node),
+            errdetail("It has checked number " INT64_FORMAT " at the registry, or taken it over.",
+                      member.number),
+            errhint("If this server is the copy, use snowid.join() to get another number. If it "
+                    "will be the node, stop the other one, and use snowid.take_over_node()."));
+  if (state == MemberState::kMoved)
+    ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+            errmsg("this server is not node \"%s\"", member.node),
+            errdetail("It was copied, restored, or upgraded since, or its \"%s\" has changed.",
+                      "snowid.instance_tag"),
+            errhint("If it replaces the other server, stop the other one, and use "
+                    "snowid.take_over_node(). "
+                    "If both stay in use, use snowid.join() to get another number."));
+  if (state == MemberState::kRestored)
+    ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+            errmsg("database was restored from a dump of a node"),
+            errdetail("Its number is not in the dump."),
+            errhint("To get another number, use snowid.join(). To issue IDs without a registry, "
+                    "set \"snowid.default_shard\"."));
   elog(ERROR, "unexpected state %d", static_cast<int>(state));
 }
 
