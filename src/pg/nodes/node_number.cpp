@@ -141,15 +141,12 @@ int64 shard_of_setting() {
 // A replaced node must not issue IDs of named shards either, because its replacement does.
 bool node_may_issue(bool fails) {
   const Membership member = membership_read();
-  if (member.is_group_replaced) {
-    const CitusNode citus = citus_read();
-    const bool is_replaced = citus.state != CitusState::kNone;
-    if (is_replaced && fails) report_replaced(citus.group);
-    if (is_replaced) return false;
-  }
-  if (member.state != MemberState::kReplaced) return true;
-  if (fails) report_state(member);
-  return false;
+  const CitusNode citus = member.is_group_replaced ? citus_read() : CitusNode{};
+  const bool has_group = citus.state != CitusState::kNone;
+  if (member.state != MemberState::kReplaced && !has_group) return true;
+  if (!fails) return false;
+  if (has_group) report_replaced(citus.group);
+  report_state(member);
 }
 
 void at_eoxact_node_number() {
