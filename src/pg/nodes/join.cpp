@@ -185,22 +185,15 @@ void claim_number(const ForeignServer* registry, Membership* member) {
 // Raises: 55000, after stopping the node, for a copy or a retired number.
 void check_number(const ForeignServer* registry, Membership* member) {
   const Answer answer = exchange(registry, kExchange, member);
-  switch (answer.verdict) {
-    case Verdict::kHeld:
-      member->checked = GetCurrentTimestamp();
-      note(answer.is_promoted ? Finding::kOtherPromoted : Finding::kNothing, member);
-      break;
-    case Verdict::kPromoted:
-      note(Finding::kPromoted, member);
-      break;
-    case Verdict::kRetired:
-      stop(MemberState::kRetired, member);
-    case Verdict::kCopy:
-      stop(MemberState::kReplaced, member);
-    default:
-      note(Finding::kRegistryMoved, member);
-      break;
+  if (answer.verdict == Verdict::kRetired) stop(MemberState::kRetired, member);
+  if (answer.verdict == Verdict::kCopy) stop(MemberState::kReplaced, member);
+  Finding finding = Finding::kRegistryMoved;
+  if (answer.verdict == Verdict::kPromoted) finding = Finding::kPromoted;
+  if (answer.verdict == Verdict::kHeld) {
+    finding = answer.is_promoted ? Finding::kOtherPromoted : Finding::kNothing;
+    member->checked = GetCurrentTimestamp();
   }
+  note(finding, member);
   membership_write(*member);
 }
 
