@@ -40,16 +40,13 @@ struct Entry {
 static_assert(offsetof(SharedSegment, users) == offsetof(Entry, users));
 static_assert(offsetof(SharedSection, users) == offsetof(Entry, users));
 
-void begin_right(RefillRight* right) noexcept {
-  right->holder.store(0);
-  ConditionVariableInit(&right->released);
+void begin_segment(void* entry) {
+  ConditionVariableInit(&static_cast<SharedSegment*>(entry)->refill.released);
 }
-
-void begin_segment(void* entry) { begin_right(&static_cast<SharedSegment*>(entry)->refill); }
 
 void begin_section(void* entry) {
   auto* section = static_cast<SharedSection*>(entry);
-  begin_right(&section->refill);
+  ConditionVariableInit(&section->refill.released);
   LWLockInitialize(&section->lock, tranche_of(Tranche::kSection));
   section->uses.store(core::kFirstUses);
   section->seed = pg_prng_uint64(&pg_global_prng_state);
