@@ -61,17 +61,15 @@ void unpin_pages() {
 // Whether a counter with an entry may need another look.
 bool may_be_stale = false;
 
-enum class Which : uint8_t { kStale, kAll };
-
 // Counts this session out of the shared entries of its counters: of all, or of those invalidated,
 // whose entries a sweep could otherwise not remove if the sequences are dropped. Requires: no
 // number is being issued. Runs at the end of transactions and must not fail: allocates nothing.
-void let_go_of_entries(Which which) {
+void let_go_of_entries(bool all) {
   if (counters == nullptr) return;
   HASH_SEQ_STATUS scan;
   hash_seq_init(&scan, counters);
   while (auto* counter = static_cast<Counter*>(hash_seq_search(&scan))) {
-    if (which == Which::kStale && counter->is_looked_at) continue;
+    if (!all && counter->is_looked_at) continue;
     let_go(counter->segment);
     let_go(counter->section);
   }
@@ -133,18 +131,13 @@ void pin_page(Counter* counter) {
 
 // Before a commit, or the transaction's resource owner would warn of a leak.
 void at_eoxact_counters(XactEvent event) {
-  switch (event) {
-    case XACT_EVENT_PRE_COMMIT:
-    case XACT_EVENT_PRE_PREPARE:
-    case XACT_EVENT_PARALLEL_PRE_COMMIT:
-      unpin_pages();
-      break;
-    default:
-      end_refill();
-      forget_pins();
-      if (may_be_stale) let_go_of_entries(Which::kStale);
-      may_be_stale = false;
-  }
+  if (event == XACT_EVENT_PRE_COMMIT || event == XACT_EVENT_PRE_PREPARE ||
+      event == XACT_EVENT_PARALLEL_PRE_COMMIT)
+    return unpin_pages();
+  end_refill();
+  forget_pins();
+  if (may_be_stale) let_go_of_entries(false);
+  may_be_stale = false;
 }
 
 // A failed subtransaction may have refilled, or created storage, whose drop requires no pins.
@@ -174,7 +167,7 @@ void on_relcache_counters(Oid relid) {
 void at_exit_counters() {
   ConditionVariableCancelSleep();
   end_refill();
-  let_go_of_entries(Which::kAll);
+  let_go_of_entries(true);
 }
 
 Counter* counter_open(Oid relid, AclMode rights) {
