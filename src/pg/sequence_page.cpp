@@ -74,10 +74,6 @@ SequenceValue sequence_value(Relation relation) {
   return value;
 }
 
-SequenceValue sequence_page_value(const SequencePage& page) noexcept {
-  return peek_at_sequence(page.buffer);
-}
-
 void sequence_page_store(const SequencePage& page, GenericXLogState* change, int64 last,
                          bool is_called) {
   assert_holds_some();
@@ -135,10 +131,10 @@ void* second_page_change(GenericXLogState* change, Buffer buffer, Size size) {
   return PageGetSpecialPointer(page);
 }
 
-SequenceValue peek_at_sequence(Buffer buffer) noexcept {
-  Page page = BufferGetPage(buffer);
-  const volatile FormData_pg_sequence_data* data = sequence_data(page);
-  const XLogRecPtr lsn = lsn_of(reinterpret_cast<PageHeader>(page));
+SequenceValue sequence_page_value(const SequencePage& page) noexcept {
+  Page contents = BufferGetPage(page.buffer);
+  const volatile FormData_pg_sequence_data* data = sequence_data(contents);
+  const XLogRecPtr lsn = lsn_of(reinterpret_cast<PageHeader>(contents));
   return {data->last_value, data->is_called, lsn, data->log_cnt};
 }
 

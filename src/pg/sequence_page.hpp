@@ -35,6 +35,7 @@ void sequence_page_unlock(const SequencePage& page);
 // The same by the sequence's row of pg_class. Requires: the page is only read.
 SequencePage sequence_page_lock_of(Form_pg_class form);
 
+// Also without the lock, which another session may hold to change the page. relation: unused.
 SequenceValue sequence_page_value(const SequencePage& page) noexcept;
 
 // Locks the page for this.
@@ -62,9 +63,6 @@ const void* second_page_read(Relation relation, Buffer buffer, uint32 version);
 
 // The special space, of `size` bytes, to be stored as a part of the caller's change.
 void* second_page_change(GenericXLogState* change, Buffer buffer, Size size);
-
-// Reads a pinned page without its lock: another session may be changing it.
-SequenceValue peek_at_sequence(Buffer buffer) noexcept;
 
 // Whether the WAL up to `lsn` is flushed on this server and on synchronous standbys.
 bool sequence_is_durable(XLogRecPtr lsn);

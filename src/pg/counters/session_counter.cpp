@@ -188,7 +188,7 @@ bool counter_is_as_known(Counter* counter, const core::Known& known) {
   Assert(counter->locked_in == current_lxid());
   if (known.file.load(std::memory_order_acquire) != file_of(counter->file)) return false;
   if (unlikely(!counter->is_pinned)) pin_page(counter);
-  const SequenceValue value = peek_at_sequence(counter->buffer);
+  const SequenceValue value = sequence_page_value({nullptr, counter->buffer});
   const uint32_t file = file_of(counter->file);
   return core::is_as_known(known, file, value) || core::is_as_before(known, file, value);
 }
