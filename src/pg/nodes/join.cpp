@@ -214,7 +214,7 @@ void join(const char* server, const char* node, Membership* member) {
 // which are at most its max_lead_us ahead of its clock. That clock may be ahead of the registry's.
 core::UnixMicros go_above_other(const ClockGap& gap, int64 other_lead_us) {
   const core::UnixMicros there{unix_now().value + gap.most_behind_us};
-  const core::UnixMicros moment{there.value + kMostDifferenceUs +
+  const core::UnixMicros moment{there.value + core::kClocksDifferUs +
                                 std::max(other_lead_us, max_lead_us())};
   require_ceiling();
   ceiling_lift(moment);
@@ -226,7 +226,7 @@ void wait_until(const ForeignServer* registry, core::UnixMicros moment) {
   ereport(NOTICE, errmsg("waiting until %s", moment_text(moment)),
           errdetail("The clock of the number's last server may have been %d seconds ahead of "
                     "the clock of server \"%s\".",
-                    static_cast<int>(kMostDifferenceUs / USECS_PER_SEC), registry->servername));
+                    static_cast<int>(core::kClocksDifferUs / USECS_PER_SEC), registry->servername));
   while (unix_now() < moment) nap(100, wait_event("SnowidClock"));
 }
 

@@ -118,14 +118,14 @@ ClockGap registry_compare_clocks(const ForeignServer* registry) {
 
 void require_near_clocks(const ForeignServer* registry, const ClockGap& gap) {
   const int64 difference_us = std::abs(gap.ahead_us);
-  if (difference_us <= kMostDifferenceUs) return;
+  if (difference_us <= core::kClocksDifferUs) return;
   ereport(
       ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
       gap.ahead_us > 0 ? errmsg("clock is %s ahead of the clock of server \"%s\"",
                                 span_text(difference_us), registry->servername)
                        : errmsg("clock is %s behind the clock of server \"%s\"",
                                 span_text(difference_us), registry->servername),
-      errdetail("It may differ by %s.", span_text(kMostDifferenceUs)),
+      errdetail("It may differ by %s.", span_text(core::kClocksDifferUs)),
       errhint(
           "Correct the clocks of both servers, and keep them synchronized with a time service."));
 }

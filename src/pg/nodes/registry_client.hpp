@@ -23,8 +23,6 @@ namespace snowid::pg {
 // or nullptr. Raises: 42704 if there is no such server; 42501 if the user may not use it.
 const ForeignServer* registry_of(const char* server, const char* node);
 
-inline constexpr int64 kMostDifferenceUs = core::kClocksDifferUs;
-
 // Bounds on the clocks' difference, in microseconds: reading the remote clock takes a while.
 struct ClockGap {
   int64 ahead_us;        // this clock is ahead by at least this; negative if behind
@@ -33,7 +31,7 @@ struct ClockGap {
 
 ClockGap registry_compare_clocks(const ForeignServer* registry);
 
-// Raises: 55000 if the clocks differ by more than kMostDifferenceUs.
+// Raises: 55000 if the clocks differ by more than core::kClocksDifferUs.
 void require_near_clocks(const ForeignServer* registry, const ClockGap& gap);
 
 // Requests: the first argument of snowid.register().
