@@ -81,10 +81,9 @@ void publish_numbers(Counter* counter, int64 first, uint64 count, uint64 blocks,
 }
 
 enum class Outcome : uint8_t {
-  kServed,  // nothing was to be done
+  kNone,  // not needed; the remote sequence failed; or the sequence was set above its numbers
   kRefilled,
   kExhausted,  // no numbers are left, or too few to allocate early
-  kFailed,     // the remote sequence failed, or the sequence was set above its numbers
 };
 
 // Sets *first to the least number at which the next block may begin. Returns false if it would
@@ -147,7 +146,7 @@ Outcome take_given_blocks(Counter* counter, const core::GivenBlocks& there,
   counter_page_unlock(page);
 
   if (taken.taking == core::Taking::kExhausted) return Outcome::kExhausted;
-  if (taken.taking == core::Taking::kBehind) return Outcome::kFailed;
+  if (taken.taking == core::Taking::kBehind) return Outcome::kNone;
   sequence_make_durable(lsn);
   const uint64 count = core::count_up_to(taken.first, spacing, taken.blocks, taken.max);
   publish_numbers(counter, taken.first, count, taken.blocks, spacing, began);
@@ -172,7 +171,7 @@ Outcome refill_there(Counter* counter, uint64 size, const SequenceOptions& optio
     const char* detail = error->detail_log != nullptr ? error->detail_log : error->detail;
     note_failure(counter, source, is_down ? ERRCODE_CONNECTION_FAILURE : error->sqlerrcode,
                  detail != nullptr ? detail : error->message, now, urgency);
-    if (urgency == Urgency::kEarly) return Outcome::kFailed;
+    if (urgency == Urgency::kEarly) return Outcome::kNone;
     if (!is_down) ReThrowError(error);
     source_report_down(source, error);
   }
@@ -180,7 +179,7 @@ Outcome refill_there(Counter* counter, uint64 size, const SequenceOptions& optio
   if (size > static_cast<uint64>(there.increment)) {
     note_failure(counter, source, ERRCODE_INVALID_PARAMETER_VALUE,
                  "Its blocks are smaller than the block size of the calls.", now, urgency);
-    if (urgency == Urgency::kEarly) return Outcome::kFailed;
+    if (urgency == Urgency::kEarly) return Outcome::kNone;
   }
   // With kMust raises an error if `size` is too large.
   const core::Spacing spacing = spacing_of(counter->relid, size, there.increment);
@@ -223,7 +222,7 @@ core::Drawn refill_segment(Counter* counter, uint64 size, Urgency urgency, uint3
   SharedSegment* segment = counter->segment;
   instr_time began;
   INSTR_TIME_SET_CURRENT(began);
-  Outcome outcome = Outcome::kServed;
+  Outcome outcome = Outcome::kNone;
   if (!is_served(counter, size, urgency)) {
     const core::UnixMicros now = unix_now();
     const SequenceOptions options = sequence_options(counter->relid);
