@@ -46,8 +46,7 @@ enum Column : AttrNumber {
 };
 
 constexpr Oid kTypes[kColumns] = {InvalidOid, TEXTOID, TEXTOID, TEXTOID, TEXTOID, OIDOID, OIDOID};
-constexpr char kSourcesTable[] = "segment_sources";
-constexpr OwnTable kSources = {.name = kSourcesTable,
+constexpr OwnTable kSources = {.name = "segment_sources",
                                .types = kTypes,
                                .columns = kColumns,
                                .own_type_length = sizeof(Oid),
@@ -89,7 +88,7 @@ void set_source(Oid relid, const RemoteSource* source) {
                        sequence_options(relid).increment),
               false, 0);
   SPI_finish();
-  own_table_execute(kSourcesTable,
+  own_table_execute(kSources.name,
                     "DELETE FROM ONLY snowid_internal.segment_sources WHERE seq = $1"
                     " OR NOT EXISTS (SELECT FROM pg_sequence WHERE seqrelid = seq)",
                     1, types, values, nullptr);
@@ -97,13 +96,13 @@ void set_source(Oid relid, const RemoteSource* source) {
     values[1] = CStringGetTextDatum(source->server);
     values[2] = CStringGetTextDatum(source->remote);
     values[3] = CStringGetTextDatum(source->identity);
-    own_table_execute(kSourcesTable,
+    own_table_execute(kSources.name,
                       "INSERT INTO snowid_internal.segment_sources"
                       " (seq, server, remote_seq, source_identity) VALUES ($1, $2, $3, $4)",
                       lengthof(values), types, values, nullptr);
   }
   const RemoteSource stored = source_find(relid);
-  if ((stored.server == nullptr) != (source == nullptr)) report_not_stored(kSourcesTable);
+  if ((stored.server == nullptr) != (source == nullptr)) report_not_stored(kSources.name);
   // The trigger looked it up by the transaction's snapshot.
   if (source != nullptr && stored.server_oid != source->server_oid)
     ereport(ERROR, errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
