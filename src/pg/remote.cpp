@@ -14,8 +14,6 @@
 #include "pg/values.hpp"
 
 extern "C" {
-#include "access/htup_details.h"
-#include "access/xact.h"
 #include "catalog/pg_authid.h"
 #include "catalog/pg_extension.h"
 #include "catalog/pg_type.h"
@@ -23,14 +21,10 @@ extern "C" {
 #include "commands/extension.h"
 #include "executor/spi.h"
 #include "foreign/foreign.h"
-#include "portability/instr_time.h"
-#include "utils/acl.h"
-#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 #include "utils/timeout.h"
-#include "utils/timestamp.h"
 }
 
 namespace snowid::pg {

@@ -9,20 +9,12 @@
 extern "C" {
 #include "access/htup_details.h"
 #include "access/xlog.h"
-#include "catalog/pg_class.h"
 #include "catalog/pg_sequence.h"
 #include "commands/sequence.h"
-#include "replication/syncrep.h"
 #include "replication/walsender.h"
-#include "replication/walsender_private.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
-#include "storage/lwlock.h"
-#include "utils/acl.h"
 #include "utils/lsyscache.h"
-#include "utils/rel.h"
-#include "utils/syscache.h"
-#include "utils/wait_event.h"
 }
 
 namespace snowid::pg {

@@ -8,9 +8,6 @@
 extern "C" {
 #include "access/xact.h"
 #include "common/pg_prng.h"
-#include "lib/dshash.h"
-#include "utils/guc.h"
-#include "utils/syscache.h"
 }
 
 namespace snowid::pg {

@@ -33,11 +33,8 @@
 
 extern "C" {
 #include "access/xact.h"
-#include "nodes/parsenodes.h"
 #include "portability/instr_time.h"
 #include "storage/condition_variable.h"
-#include "storage/lwlock.h"
-#include "utils/dsa.h"
 }
 
 // The ABI number of the entries, with core::Segment and core::KeySlot: their layout and meaning.

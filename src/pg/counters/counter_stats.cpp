@@ -14,11 +14,7 @@
 #include "pg/values.hpp"
 
 extern "C" {
-#include "funcapi.h"
-#include "lib/dshash.h"
-#include "portability/instr_time.h"
 #include "utils/lsyscache.h"
-#include "utils/timestamp.h"
 }
 
 namespace snowid::pg {

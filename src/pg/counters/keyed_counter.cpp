@@ -33,14 +33,6 @@
 #include "pg/sequence_page.hpp"
 #include "pg/xact.hpp"
 
-extern "C" {
-#include "access/xact.h"
-#include "nodes/parsenodes.h"
-#include "portability/instr_time.h"
-#include "storage/lwlock.h"
-#include "utils/dsa.h"
-}
-
 namespace snowid::pg {
 
 namespace {

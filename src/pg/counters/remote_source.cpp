@@ -24,10 +24,8 @@ extern "C" {
 #include "foreign/foreign.h"
 #include "replication/logicalworker.h"
 #include "storage/lmgr.h"
-#include "utils/acl.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
-#include "utils/rel.h"
 }
 
 namespace snowid::pg {

@@ -24,8 +24,6 @@
 
 extern "C" {
 #include "funcapi.h"
-#include "nodes/parsenodes.h"
-#include "portability/instr_time.h"
 #include "utils/lsyscache.h"
 }
 

@@ -5,16 +5,11 @@
 
 extern "C" {
 #include "access/relation.h"
-#include "catalog/pg_class.h"
 #include "storage/bufmgr.h"
 #include "storage/condition_variable.h"
 #include "storage/lmgr.h"
-#include "storage/lock.h"
-#include "utils/acl.h"
-#include "utils/hsearch.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
-#include "utils/rel.h"
 #include "utils/resowner.h"
 }
 

@@ -29,8 +29,6 @@ extern "C" {
 #include "commands/dbcommands.h"
 #include "foreign/foreign.h"
 #include "postmaster/postmaster.h"
-#include "utils/timestamp.h"
-#include "utils/uuid.h"
 }
 
 namespace snowid::pg {

@@ -8,19 +8,16 @@
 #include "pg/xact.hpp"
 
 extern "C" {
-#include "access/generic_xlog.h"
 #include "access/relation.h"
 #include "access/table.h"
 #include "access/xlog.h"
 #include "catalog/pg_type.h"
-#include "commands/trigger.h"
 #include "common/hashfn.h"
 #include "replication/logicalworker.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "storage/sinval.h"
 #include "utils/inval.h"
-#include "utils/rel.h"
 }
 
 namespace snowid::pg {

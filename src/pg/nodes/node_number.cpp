@@ -19,8 +19,6 @@
 
 extern "C" {
 #include "access/xlog.h"
-#include "utils/guc.h"
-#include "utils/timestamp.h"
 }
 
 namespace snowid::pg {

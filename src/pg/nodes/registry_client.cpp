@@ -9,7 +9,6 @@
 extern "C" {
 #include "access/xlog.h"
 #include "commands/dbcommands.h"
-#include "utils/acl.h"
 #include "utils/uuid.h"
 }
 

@@ -30,12 +30,9 @@ extern "C" {
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "catalog/pg_type.h"
-#include "commands/trigger.h"
 #include "replication/logicalworker.h"
 #include "storage/lmgr.h"
 #include "utils/memutils.h"
-#include "utils/rel.h"
-#include "utils/timestamp.h"
 }
 
 namespace snowid::pg {

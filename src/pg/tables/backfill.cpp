@@ -14,7 +14,6 @@
 #include "pg/values.hpp"
 
 extern "C" {
-#include "utils/timestamp.h"
 #include "windowapi.h"
 }
 
