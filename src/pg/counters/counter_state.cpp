@@ -232,16 +232,12 @@ void refill_wait(RefillRight* right) {
   ConditionVariableCancelSleep();
 }
 
-void end_refill() noexcept {
-  if (own_right == nullptr) return;
+void end_refill(int level) noexcept {
+  if (own_right == nullptr || right_level < level) return;
   Assert(is_mine(*own_right));
   own_right->holder.store(0);
   ConditionVariableBroadcast(&own_right->released);
   own_right = nullptr;
-}
-
-void end_refill_in_subtransaction() noexcept {
-  if (GetCurrentTransactionNestLevel() <= right_level) end_refill();
 }
 
 void counter_settings_register() {

@@ -84,11 +84,9 @@ bool refill_begin(RefillRight* right);
 // Requires: this process holds no right and no LWLock.
 void refill_wait(RefillRight* right);
 
-// Releases the right of this process, if any, and wakes the processes waiting for it.
-void end_refill() noexcept;
-
-// The same, if the right was acquired in the failing subtransaction or in one nested in it.
-void end_refill_in_subtransaction() noexcept;
+// Releases the right of this process, if any, and wakes the processes waiting for it. level: only
+// if it was acquired in a subtransaction of this nesting level, or in one nested in it.
+void end_refill(int level = 0) noexcept;
 
 // Refills that allocated numbers, in microseconds. Written with the right to refill, reset at any
 // time.

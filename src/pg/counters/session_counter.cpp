@@ -138,7 +138,7 @@ void at_eoxact_counters(XactEvent event) {
 // A failed subtransaction may have refilled, or created storage, whose drop requires no pins.
 void at_eosubxact_counters(SubXactEvent event) {
   if (event != SUBXACT_EVENT_ABORT_SUB) return;
-  end_refill_in_subtransaction();
+  end_refill(GetCurrentTransactionNestLevel());
   unpin_pages();
 }
 
