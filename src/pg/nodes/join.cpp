@@ -113,16 +113,15 @@ void note(Finding finding, Membership* member) {
                                  Membership* member) {
   if (verdict == Verdict::kRetired) stop(MemberState::kRetired, member);
   const bool is_other = verdict == Verdict::kCopy || verdict == Verdict::kPromoted;
-  ereport(
-      ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-      errmsg("registry over server \"%s\" has not assigned number " INT64_FORMAT
-             " of node \"%s\" to this server",
-             registry->servername, member->number, member->node),
-      is_other ? errdetail("Another server has exchanged tokens since.")
-               : errdetail("%s", kFindings[static_cast<int>(Finding::kRegistryMoved)]),
-      is_other
-          ? errhint("Stop the server that is not to be the node, and try again on the other one.")
-          : errhint("%s", kAcceptHint));
+  ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+          errmsg("registry over server \"%s\" has not assigned number " INT64_FORMAT
+                 " of node \"%s\" to this server",
+                 registry->servername, member->number, member->node),
+          is_other ? errdetail("Another server has exchanged tokens since.")
+                   : errdetail("%s", kFindings[static_cast<int>(Finding::kRegistryMoved)]),
+          is_other
+              ? errhint("Decide which server will be the node, stop the other one, and try again.")
+              : errhint("%s", kAcceptHint));
 }
 
 // Raises: 55000, after deleting the claim.
@@ -233,7 +232,7 @@ struct LockedNode {
   const ForeignServer* registry;
 };
 
-// Raises: 55000 if this server is not the node; with takes_over, if it is no copy of it either.
+// Raises: 55000 if this server is neither the node nor, with takes_over, a copy of it.
 LockedNode lock_node(bool takes_over) {
   membership_lock();
   const Membership member = membership_read();
