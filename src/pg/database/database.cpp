@@ -160,22 +160,11 @@ const core::Layout& slot_layout(const Slot* slot, core::Layout* recent) noexcept
   return *recent;
 }
 
-SlotStart slot_start_of(const Database* database) noexcept {
+core::SlotStart slot_start_of(const Database* database) noexcept {
   return {{database->ceiling.floor_us.load(std::memory_order_acquire)},
           {database->swept_us.load(std::memory_order_acquire)},
           {database->swept_ceiling_us.load(std::memory_order_acquire)},
           {database->watermark_us.load(std::memory_order_acquire)}};
-}
-
-core::Tick start_tick_of(const core::Layout& layout, const SlotStart& start) noexcept {
-  const core::Tick read = has_short_unit(layout) ? last_tick_at(layout, start.watermark)
-                                                 : last_tick_before(layout, start.watermark);
-  const core::Tick floor = std::max(last_tick_at(layout, start.floor), read);
-  // All of these fit in memory: sweeps need not remove them.
-  if (layout.spec == core::kInstagram.spec) return floor;
-  const core::Tick gone =
-      std::min(last_tick_before(layout, start.swept), last_tick_at(layout, start.swept_ceiling));
-  return std::max(floor, gone);
 }
 
 core::Tick my_start_tick(const core::Layout& layout) noexcept {

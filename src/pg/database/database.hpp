@@ -1,6 +1,6 @@
 // The shared state of a database: entry, with ceiling, node number, and counts; and slots.
 //
-// In the order of use: slots_attach(), by a session's first ID; start_tick_of() and
+// In the order of use: slots_attach(), by a session's first ID; slot_start_of() and
 // my_start_tick(), when slots are created or removed (ids/shards.cpp); lift_slots(), when the floor
 // is raised; check_may_issue(), by the slow path; open_slot(), by moves. Users of the node number
 // call shared_number_recall(), else shared_number_store(). A change of it, or of its sources, calls
@@ -18,6 +18,7 @@
 #include "pg/postgres.hpp"
 
 #include "core/skipped_times.hpp"
+#include "core/start_tick.hpp"
 #include "core/tick.hpp"
 #include "pg/shmem/shared_table.hpp"
 
@@ -230,24 +231,9 @@ SlotKey slot_key_of(const core::Layout& layout, int64 shard) noexcept;
 // recent: a cache of one layout, often the previous slot's.
 const core::Layout& slot_layout(const Slot* slot, core::Layout* recent) noexcept;
 
-struct SlotStart {
-  core::UnixMicros floor;
-  core::UnixMicros swept;
-  core::UnixMicros swept_ceiling;
-  core::UnixMicros watermark;
-};
-SlotStart slot_start_of(const Database* database) noexcept;
+core::SlotStart slot_start_of(const Database* database) noexcept;
 
-// Whether watermarks cover the unit of the last ID. Slots skip the rest of that unit, so it must be
-// short. In other layouts, watermarks cover units that have ended.
-constexpr bool has_short_unit(const core::Layout& layout) noexcept {
-  return layout.unit_us <= 10'000;
-}
-
-// A new slot's first tick: above times used, IDs of swept slots, and the last watermark.
-core::Tick start_tick_of(const core::Layout& layout, const SlotStart& start) noexcept;
-
-// The same as seen by this session: a transaction-local floor includes times used in this
+// start_tick_of() as seen by this session: a transaction-local floor includes times used in this
 // transaction alone, the shared one those of other sessions.
 core::Tick my_start_tick(const core::Layout& layout) noexcept;
 

@@ -68,7 +68,7 @@ struct Swept {
   Oid oid;  // the key
   bool is_dropped;
   core::UnixMicros ceiling;
-  SlotStart start;
+  core::SlotStart start;
 };
 
 // Stores in the databases within the bound up to when they are swept, and returns a table of Swept
@@ -95,7 +95,7 @@ HTAB* sweep_databases(Bound bound) {
 }
 
 // A closed slot of a dropped database qualifies: the floor is above all of its IDs (last_used).
-bool is_behind(const Slot* slot, const core::Layout& layout, const SlotStart& start,
+bool is_behind(const Slot* slot, const core::Layout& layout, const core::SlotStart& start,
                bool is_dropped) noexcept {
   const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
   return last <= start_tick_of(layout, start) || (is_dropped && last == end_of(layout));

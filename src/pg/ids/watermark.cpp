@@ -36,11 +36,6 @@ namespace snowid::pg {
 
 namespace {
 
-// The greatest ID of a unit of time, 0 before the epoch.
-core::Id last_id_of(const core::Layout& layout, core::Time time) noexcept {
-  return time.value < 0 ? core::Id{0} : greatest_id_of(layout, std::min(time, layout.max_time));
-}
-
 core::Id greatest_issued(const core::Layout& layout) {
   core::Id greatest{0};
   // A new slot starts at the end of a unit.
@@ -55,17 +50,13 @@ core::Id greatest_issued(const core::Layout& layout) {
   return greatest;
 }
 
-// The greatest ID, or the last one of the units that have ended, which covers the IDs of a released
-// shard once the clock has passed them. At most the ceiling, the start of slots after a crash. In a
-// layout of long units, the current unit, or an ID ahead of the clock, cannot be skipped.
+// At most the ceiling, the start of slots after a crash. Ended units cover the IDs of a released
+// shard once the clock has passed them.
 core::Id choose_mark(const core::Layout& layout) {
   const core::Id greatest = greatest_issued(layout);
   const core::UnixMicros ceiling{my_ceiling->ceiling_us.load(std::memory_order_acquire)};
-  const core::Time ended =
-      std::min(core::Time{time_at(layout, unix_now()).value - 1}, time_at(layout, ceiling));
-  if (has_short_unit(layout)) return std::max(greatest, last_id_of(layout, ended));
-  const core::Time last{parts_of(layout, greatest.value).time.value - 1};
-  return last_id_of(layout, std::max(last, ended));
+  const core::Time ended{time_at(layout, unix_now()).value - 1};
+  return watermark_of(layout, greatest, std::min(ended, time_at(layout, ceiling)));
 }
 
 // Raises watermark_us to `start`, at most max_lead ahead, once the clock has reached the old one.
