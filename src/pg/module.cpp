@@ -10,7 +10,6 @@
 #include "pg/counters/counter_state.hpp"
 #include "pg/ids/issue.hpp"
 #include "pg/ids/session_cache.hpp"
-#include "pg/ids/table_layout.hpp"
 #include "pg/nodes/nodes.hpp"
 #include "pg/xact.hpp"
 
@@ -41,7 +40,6 @@ void at_eosubxact(SubXactEvent event, SubTransactionId part, SubTransactionId pa
 // relid: InvalidOid for all relations.
 void on_relcache(Datum, Oid relid) {
   on_relcache_ceiling(relid);
-  on_relcache_table_layout(relid);
   on_relcache_counters(relid);
   default_shard_forget();
 }

@@ -1,6 +1,6 @@
-// Reads a table's defaults as expression trees, and caches the result until the relation changes.
-// Also the SQL function that returns the shard and layout of an expression stored in a catalog, an
-// argument of type pg_node_tree, whose values only PostgreSQL makes. Nothing is evaluated.
+// Reads a table's defaults as expression trees. Also the SQL function that returns the shard and
+// layout of an expression stored in a catalog, an argument of type pg_node_tree, whose values only
+// PostgreSQL makes. Nothing is evaluated.
 #include "pg/ids/table_layout.hpp"
 
 #include "pg/catalog_table.hpp"
@@ -12,20 +12,11 @@ extern "C" {
 #include "parser/parse_coerce.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
-#include "utils/memutils.h"
 }
 
 namespace snowid::pg {
 
 namespace {
-
-struct Remembered {
-  Oid relid;     // the key
-  bool is_read;  // false while its defaults are read
-  DefaultLayout layout;
-};
-
-HTAB* remembered = nullptr;
 
 bool calls(Node* node, const char* function) {
   return node != nullptr && IsA(node, FuncExpr) &&
@@ -69,14 +60,6 @@ bool read_constant_shard(Node* argument, int64* shard) {
   return *shard >= 0;
 }
 
-void add(const DefaultLayout& other, DefaultLayout* layout) noexcept {
-  const bool differs = layout->has_layout && other.has_layout && !(layout->layout == other.layout);
-  layout->is_mixed = layout->is_mixed || other.is_mixed || differs;
-  layout->is_other = layout->is_other || other.is_other;
-  layout->has_layout = layout->has_layout || other.has_layout;
-  if (other.has_layout) layout->layout = other.layout;
-}
-
 // A walker for expression_tree_walker(). found: a DefaultLayout.
 bool find_makers(Node* node, void* found) {
   if (node == nullptr) return false;
@@ -84,7 +67,9 @@ bool find_makers(Node* node, void* found) {
   const auto* call = reinterpret_cast<FuncExpr*>(node);
   if (calls(node, "snowid_next") || calls(node, "snowid_reserve")) {
     const Arguments of = arguments_of(call);
-    add({true, !of.has_layout, false, of.layout}, layout);
+    layout->is_mixed |= !of.has_layout || (layout->has_layout && !(layout->layout == of.layout));
+    layout->has_layout = true;
+    layout->layout = of.layout;
     return false;
   }
   if (IsA(node, NextValueExpr) || (IsA(node, FuncExpr) && func_volatile(call->funcid) != 'i'))
@@ -100,12 +85,11 @@ Node* own_default(TupleDesc columns, AttrNumber number) {
   return nullptr;
 }
 
-// Returns false if the result must not be cached: the relation is gone, or has a domain, because
-// ALTER DOMAIN does not invalidate the relation.
-bool read_defaults(Oid relid, DefaultLayout* layout) {
-  bool is_lasting = true;
+}  // namespace
+
+void default_layout_add(Oid relid, DefaultLayout* layout) {
   Relation relation = RelationIdGetRelation(relid);
-  if (relation == nullptr) return false;
+  if (relation == nullptr) return;
   // A copy, because nothing is locked: each catalog access may process invalidations.
   TupleDesc columns = CreateTupleDescCopyConstr(RelationGetDescr(relation));
   RelationClose(relation);
@@ -114,48 +98,13 @@ bool read_defaults(Oid relid, DefaultLayout* layout) {
     if (column.attisdropped || column.attgenerated != '\0') continue;
     // bigint, snowid, and domains over them.
     if (!IsBinaryCoercible(column.atttypid, INT8OID)) continue;
-    const bool is_domain = getBaseType(column.atttypid) != column.atttypid;
-    is_lasting = is_lasting && !is_domain;
     if (column.attidentity != '\0') layout->is_other = true;
-    Node* expression = column.atthasdef ? own_default(columns, number)
-                       : is_domain      ? get_typdefault(column.atttypid)
-                                        : nullptr;
+    // The default of a domain is not in the column.
+    Node* expression =
+        column.atthasdef ? own_default(columns, number) : get_typdefault(column.atttypid);
     find_makers(expression, layout);
   }
   FreeTupleDesc(columns);
-  return is_lasting;
-}
-
-}  // namespace
-
-void default_layout_add(Oid relid, DefaultLayout* layout) {
-  if (remembered == nullptr)
-    remembered = make_hash<Oid, Remembered>("snowid layouts of tables", CacheMemoryContext);
-  bool is_known;
-  auto* entry = static_cast<Remembered*>(hash_search(remembered, &relid, HASH_ENTER, &is_known));
-  if (is_known && entry->is_read) return add(entry->layout, layout);
-  entry->is_read = false;
-  DefaultLayout found{};
-  const bool is_lasting = read_defaults(relid, &found);
-  // The entry is gone if the relation was changed meanwhile.
-  entry = static_cast<Remembered*>(hash_search(remembered, &relid, HASH_FIND, nullptr));
-  if (entry != nullptr && is_lasting) {
-    entry->layout = found;
-    entry->is_read = true;
-  }
-  add(found, layout);
-}
-
-void on_relcache_table_layout(Oid relid) {
-  if (remembered == nullptr) return;
-  if (OidIsValid(relid)) {
-    hash_search(remembered, &relid, HASH_REMOVE, nullptr);
-    return;
-  }
-  HASH_SEQ_STATUS scan;
-  hash_seq_init(&scan, remembered);
-  while (auto* entry = static_cast<Remembered*>(hash_seq_search(&scan)))
-    hash_search(remembered, &entry->relid, HASH_REMOVE, nullptr);
 }
 
 SNOWID_FUNCTION(snowid_source_of_expression) {

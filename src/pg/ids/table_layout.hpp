@@ -17,6 +17,4 @@ struct DefaultLayout {
 // Adds those of a relation's columns and their domains. layout: zeroed at first. Locks nothing.
 void default_layout_add(Oid relid, DefaultLayout* layout);
 
-void on_relcache_table_layout(Oid relid);
-
 }  // namespace snowid::pg

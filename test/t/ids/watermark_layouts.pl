@@ -1,5 +1,5 @@
 # A watermark is of the layout that the table's default names, of a domain's, or of the one given; where it is not known, the call
-# is refused. A default that changes counts at once, also for a session that has remembered the other.
+# is refused. A default that changes counts at once, also for a session that has used the other.
 # Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
@@ -24,6 +24,8 @@ sub sql { return $node->safe_psql('postgres', $_[0]) }
 
 is(sql('SELECT ' . sql("SELECT snowid_watermark('$_')") . " >= max(id) FROM $_"), 't', "$_: covered")
   foreach qw(tweets by_expression by_domain by_hand with_counter);
+is(sql("SELECT snowid_timestamp(w, 'twitter') BETWEEN now() - interval '1 min' AND now() + interval '1 min' FROM snowid_watermark('$_') AS w"),
+    't', "$_: of the default's layout") foreach qw(tweets by_domain with_counter);
 is(attempt($node, "SELECT snowid_watermark('$_')"), 'ERROR 22023', "$_: the layout is not known") foreach qw(serial identity wrapped mixed);
 cmp_ok(sql("SELECT snowid_watermark('$_', 'instagram')"), '>', 0, "$_: unless it is named") foreach qw(serial wrapped mixed);
 is(sql(q(SELECT snowid_watermark('to_come'))), '0', 'a layout that is yet to begin has no IDs');
