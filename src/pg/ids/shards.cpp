@@ -67,7 +67,6 @@ Quota& quota_of(const SlotKey& key) {
 struct Swept {
   Oid oid;  // the key
   bool is_dropped;
-  core::UnixMicros ceiling;
   core::SlotStart start;
 };
 
@@ -86,31 +85,32 @@ HTAB* sweep_databases(Bound bound) {
                  database->ceiling.ceiling_us.load(std::memory_order_acquire));
     }
     auto* swept = static_cast<Swept*>(hash_search(found, &database->oid, HASH_ENTER, nullptr));
-    swept->is_dropped = false;
-    swept->ceiling = {database->ceiling.ceiling_us.load(std::memory_order_acquire)};
     swept->start = slot_start_of(database);
   }
   dshash_seq_term(&scan);
   return found;
 }
 
-// A closed slot of a dropped database qualifies: the floor is above all of its IDs (last_used).
+// A closed slot of a dropped database qualifies: the floor is above all of its IDs.
 bool is_behind(const Slot* slot, const core::Layout& layout, const core::SlotStart& start,
                bool is_dropped) noexcept {
   const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
   return last <= start_tick_of(layout, start) || (is_dropped && last == end_of(layout));
 }
 
-// Upper bound on the time of a slot's IDs; of a closed one, with its last tick lost, the ceiling.
-core::UnixMicros last_used(const Slot* slot, const core::Layout& layout,
-                           const Swept& swept) noexcept {
-  const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
-  const core::UnixMicros moment = start_of(layout, time_of(layout, last));
-  return last == end_of(layout) ? std::min(moment, swept.ceiling) : moment;
+// Raises the floor of a dropped database above its IDs, in case a new one gets the OID before the
+// entry is removed. Those of a transaction-local ceiling may be later: a later sweep removes them.
+void raise_floor_of(Swept* swept) {
+  auto* database = static_cast<Database*>(dshash_find(databases.attached, &swept->oid, false));
+  if (database == nullptr) return;
+  raise_time(
+      &database->ceiling.floor_us,
+      std::max(database->ceiling.ceiling_us.load(std::memory_order_acquire), unix_now().value));
+  swept->start = slot_start_of(database);
+  dshash_release_lock(databases.attached, database);
 }
 
-// Finds at most most_idle_shards removable slots: within the bound, or of dropped databases. Raises
-// the latter's floors to the last time used, in `found` alone: raise_floor_of() stores it.
+// Finds at most most_idle_shards removable slots: within the bound, or of dropped databases.
 uint32 find_idle(HTAB* found, Bound bound, SlotKey* idle) {
   uint32 count = 0;
   dshash_seq_status scan;
@@ -119,27 +119,13 @@ uint32 find_idle(HTAB* found, Bound bound, SlotKey* idle) {
   while (const auto* slot = static_cast<Slot*>(dshash_seq_next(&scan))) {
     auto* swept = static_cast<Swept*>(hash_search(found, &slot->key.database, HASH_FIND, nullptr));
     if (swept == nullptr || is_in_use(slot)) continue;
-    const core::Layout& layout = slot_layout(slot, &recent);
-    if (swept->is_dropped) {
-      // A slot at tick 0 is unused, and its time may be a future epoch.
-      if (slot->last_tick.load(std::memory_order_acquire) > 0)
-        swept->start.floor = std::max(swept->start.floor, last_used(slot, layout, *swept));
-    } else if (!is_within(bound, slot->key.database) ||
-               !is_behind(slot, layout, swept->start, swept->is_dropped)) {
-      continue;
-    }
-    if (count < static_cast<uint32>(most_idle_shards)) idle[count++] = slot->key;
+    if (!swept->is_dropped && !is_within(bound, slot->key.database)) continue;
+    if (is_behind(slot, slot_layout(slot, &recent), swept->start, swept->is_dropped) &&
+        count < static_cast<uint32>(most_idle_shards))
+      idle[count++] = slot->key;
   }
   dshash_seq_term(&scan);
   return count;
-}
-
-// In case a new database gets the OID before the entry is removed.
-void raise_floor_of(const Swept& swept) {
-  auto* database = static_cast<Database*>(dshash_find(databases.attached, &swept.oid, false));
-  if (database == nullptr) return;
-  raise_time(&database->ceiling.floor_us, swept.start.floor.value);
-  dshash_release_lock(databases.attached, database);
 }
 
 // snowid.return_to_clock() may have lowered the start. Lock order: database, its usage, slots.
@@ -182,16 +168,15 @@ void sweep_slots(Bound bound) {
   bool has_dropped = false;
   HASH_SEQ_STATUS scan;
   hash_seq_init(&scan, found);
-  while (auto* swept = static_cast<Swept*>(hash_seq_search(&scan)))
-    has_dropped |= swept->is_dropped =
-        !SearchSysCacheExists1(DATABASEOID, ObjectIdGetDatum(swept->oid));
+  while (auto* swept = static_cast<Swept*>(hash_seq_search(&scan))) {
+    swept->is_dropped = !SearchSysCacheExists1(DATABASEOID, ObjectIdGetDatum(swept->oid));
+    if (swept->is_dropped) raise_floor_of(swept);
+    has_dropped |= swept->is_dropped;
+  }
   if (bound == Bound::kNone && !has_dropped) return hash_destroy(found);
 
   auto* idle = static_cast<SlotKey*>(palloc(most_idle_shards * sizeof(SlotKey)));
   const uint32 count = find_idle(found, bound, idle);
-  hash_seq_init(&scan, found);
-  while (const auto* swept = static_cast<Swept*>(hash_seq_search(&scan)))
-    if (swept->is_dropped) raise_floor_of(*swept);
   for (uint32 i = 0; i < count; i++) {
     const auto* swept =
         static_cast<Swept*>(hash_search(found, &idle[i].database, HASH_FIND, nullptr));
