@@ -14,7 +14,7 @@ Ceiling* my_ceiling = nullptr;
 
 namespace {
 
-// The value of number_word before database_attach().
+// The value of number_word before slots_attach().
 constinit std::atomic<uint64_t> own_number_word{0};
 
 // The xmin of this database's row of pg_database, and the result of database_may_be_another().
@@ -51,10 +51,11 @@ std::atomic<uint64_t>* number_word = &own_number_word;
 SharedTable databases = {"databases", SNOWID_IDS_ABI, sizeof(Oid), sizeof(Database)};
 SharedTable slots = {"slots", SNOWID_IDS_ABI, kSlotKeySize, sizeof(Slot)};
 
-void database_attach() {
+void slots_attach() {
   if (shared_database != nullptr) return;
   row_xmin = find_row_xmin();
   table_attach(&databases);
+  table_attach(&slots);
   bool made;
   auto* database = static_cast<Database*>(table_find_or_make(databases, &MyDatabaseId, &made));
   // Under the partition's lock, which orders it with a sweep about to remove the entry.
@@ -69,11 +70,6 @@ void database_attach() {
   my_ceiling = &database->ceiling;
   number_word = &database->number;
   if (may_be_another) recheck_may_issue();
-}
-
-void slots_attach() {
-  database_attach();
-  table_attach(&slots);
 }
 
 // An open transaction ends later: `shared_database` stays set. Its entry exists until then, because
@@ -97,7 +93,7 @@ void database_doubt() {
 }
 
 void recheck_may_issue() {
-  database_attach();
+  slots_attach();
   count_number_change();
   Ceiling* ceiling = &shared_database->ceiling;
   LWLockAcquire(&ceiling->lock, LW_EXCLUSIVE);
@@ -109,7 +105,7 @@ void recheck_may_issue() {
 
 bool shared_number_recall(int64* number) {
   if (has_other_number()) return false;
-  database_attach();
+  slots_attach();
   const uint64 stored = number_word->load(std::memory_order_acquire) & kNumberMask;
   *number = static_cast<int64>(stored) - 1;
   return stored > 0;
@@ -124,7 +120,7 @@ void shared_number_store(uint64 changes, int64 number) {
 }
 
 void shared_number_change_with_transaction() {
-  database_attach();
+  slots_attach();
   count_number_change();
   has_changed = true;
 }

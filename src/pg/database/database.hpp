@@ -142,22 +142,21 @@ SNOWID_PIN_SIZE(Slot, 48);
 extern SharedTable databases;
 extern SharedTable slots;
 
-// nullptr before database_attach().
+// nullptr before slots_attach().
 extern Database* shared_database;
 
-// This session's ceiling after database_attach(): the entry's, or a transaction-local copy.
+// This session's ceiling after slots_attach(): the entry's, or a transaction-local copy.
 extern Ceiling* my_ceiling;
 
-// Database::number; before database_attach(), a word of this process. The changes are above
+// Database::number; before slots_attach(), a word of this process. The changes are above
 // kSharedNumberBits for the node number plus 1, or 0 if it is unknown.
 extern std::atomic<uint64_t>* number_word;
 constexpr int kSharedNumberBits = 16;
 constexpr uint64 changes_of(uint64 word) noexcept { return word >> kSharedNumberBits; }
 
-// Finds or creates the entry of this database, and counts this session in; slots_attach() also
-// attaches to the slots. Later calls cost next to nothing. Raise: 55000 if a library with another
-// ABI number is in use; class 53 if memory is short, to be called again.
-void database_attach();
+// Finds or creates the entry of this database, counts this session in, and attaches to the slots.
+// Later calls cost next to nothing. Raises: 55000 if a library with another ABI number is in use;
+// class 53 if memory is short, to be called again.
 void slots_attach();
 
 // Whether the entry may be that of a dropped database with the same OID. (Also true after ALTER
@@ -167,7 +166,7 @@ bool database_may_be_another();
 void database_confirm();
 void database_doubt();
 
-// Makes every session check may_issue and the node number again. Raises: as database_attach().
+// Makes every session check may_issue and the node number again. Raises: as slots_attach().
 void recheck_may_issue();
 
 // Whether this node may issue IDs. May read catalogs. Defined in nodes/node_number.cpp. Raises, if
@@ -178,7 +177,7 @@ bool node_may_issue(bool fails);
 void check_may_issue(bool fails);
 
 // Sets *number to the word's node number. Returns false if it has none; in a transaction that
-// changed it; in a parallel worker and during recovery. Raises: as database_attach().
+// changed it; in a parallel worker and during recovery. Raises: as slots_attach().
 bool shared_number_recall(int64* number);
 
 // Stores the node number, unless it changed since `changes` or does not fit. Requires: number >= 0.
@@ -186,7 +185,7 @@ void shared_number_store(uint64 changes, int64 number);
 
 // Counts a change at once, so all sessions of this database learn the number again, even within a
 // statement; and at the end of this transaction, when they see it. Requires: PREPARE TRANSACTION is
-// prevented (xact.hpp): COMMIT PREPARED goes unnoticed. Raises: as database_attach().
+// prevented (xact.hpp): COMMIT PREPARED goes unnoticed. Raises: as slots_attach().
 void shared_number_change_with_transaction();
 
 void at_eoxact_shared_number(XactEvent event);
