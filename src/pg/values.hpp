@@ -1,4 +1,4 @@
-// SQL values: texts, UUIDs, rows, and types of fixed size; hash tables; random bytes.
+// SQL values: UUIDs, rows, and types of fixed size; hash tables; random bytes.
 #pragma once
 
 #include "pg/postgres.hpp"
@@ -17,11 +17,6 @@ extern "C" {
 }
 
 namespace snowid::pg {
-
-// Requires: an untoasted text (PG_GETARG_TEXT_PP). Not terminated, in the database's encoding.
-inline std::string_view view_of(const text* value) {
-  return {VARDATA_ANY(value), static_cast<size_t>(VARSIZE_ANY_EXHDR(value))};
-}
 
 inline Datum uuid_datum(core::Uuid uuid) {
   auto* made = static_cast<pg_uuid_t*>(palloc(sizeof(pg_uuid_t)));

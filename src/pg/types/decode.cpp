@@ -45,16 +45,15 @@ core::Time require_time(const core::Layout& layout, TimestampTz moment) {
   return time;
 }
 
-[[noreturn]] void report_text(core::Status status, const text* value) {
+[[noreturn]] void report_text(core::Status status, const char* value) {
   if (status == core::Status::kNumberOutOfRange)
     ereport(
         ERROR, errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
-        errmsg("base 62 form of an ID is out of range for type bigint: \"%s\"",
-               text_to_cstring(value)),
+        errmsg("base 62 form of an ID is out of range for type bigint: \"%s\"", value),
         errdetail("The greatest bigint has the form \"%.*s\".", static_cast<int>(core::kTextLength),
                   core::format_text({PG_INT64_MAX}).digits));
   ereport(ERROR, errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
-          errmsg("invalid base 62 form of an ID: \"%s\"", text_to_cstring(value)),
+          errmsg("invalid base 62 form of an ID: \"%s\"", value),
           errhint("It has %d characters, each of them one of 0-9, A-Z and a-z.",
                   static_cast<int>(core::kTextLength)));
 }
@@ -235,9 +234,9 @@ SNOWID_FUNCTION(snowid_to_base62) {
 }
 
 SNOWID_FUNCTION(snowid_from_base62) {
-  const text* value = PG_GETARG_TEXT_PP(0);
+  const char* value = text_to_cstring(PG_GETARG_TEXT_PP(0));
   core::Id id;
-  const core::Status status = core::parse_text(view_of(value), &id);
+  const core::Status status = core::parse_text(value, &id);
   if (status != core::Status::kOk) report_text(status, value);
   PG_RETURN_INT64(id.value);
 }
