@@ -119,8 +119,7 @@ SNOWID_FUNCTION(snowid_shard_statistics) {
   slots_attach();
   counts_flush();
   // No memory can be allocated under a partition's lock. Slots beyond the room are omitted.
-  uint64 room = 64;
-  for_each_slot([&](const Slot*, const core::Layout&) { room++; });
+  const uint64 room = slots.entries->load(std::memory_order_relaxed) + 64;
   auto* shards = static_cast<ShardStats*>(
       MemoryContextAllocHuge(CurrentMemoryContext, room * sizeof(ShardStats)));
   uint64 count = 0;
