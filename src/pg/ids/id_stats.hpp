@@ -24,10 +24,9 @@ struct EventOf {
 
 // A caller's waits for the clock, together up to snowid.max_wait. Zeroed at first.
 struct ClockWait {
-  bool has_begun;
   bool is_counted;
   bool is_logged;
-  instr_time since;
+  instr_time since;  // 0 before the first wait
   int64 counted_us;
 };
 

@@ -163,8 +163,7 @@ void refuse_at_end(const SlowDraw& draw, core::Tick last) {
 
 // Within snowid.max_wait in total.
 bool may_wait(ClockWait* wait, int64 for_us) noexcept {
-  if (!wait->has_begun) INSTR_TIME_SET_CURRENT(wait->since);
-  wait->has_begun = true;
+  if (INSTR_TIME_IS_ZERO(wait->since)) INSTR_TIME_SET_CURRENT(wait->since);
   return for_us <= max_wait_us() - elapsed_us(wait->since);
 }
 
