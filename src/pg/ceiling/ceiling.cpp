@@ -72,7 +72,8 @@ LockedCeiling lock_ceiling(Urgency urgency) {
   Relation relation = open_ceiling(urgency);
   if (relation == nullptr) return {};
   if (has_new_storage(relation)) report_altered();
-  use_own_ceiling(is_made_here(relation));
+  // Other sessions do not see a sequence created by this transaction.
+  use_own_ceiling(relation->rd_createSubid != InvalidSubTransactionId);
   second_page_extend(relation);
   // Before locking, because it reads a catalog. A subscription exists before it sets the sequence.
   const core::UnixMillis most = is_set_by_subscription(relation)

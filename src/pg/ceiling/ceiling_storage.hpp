@@ -31,11 +31,6 @@ extern Oid ceiling_relid;
 // Raises: 55000 if the sequence is missing or not permanent.
 Relation open_ceiling(Urgency urgency);
 
-// Whether this transaction created the sequence, which no other session sees.
-inline bool is_made_here(Relation relation) {
-  return relation->rd_createSubid != InvalidSubTransactionId;
-}
-
 // Reads a catalog.
 bool is_set_by_subscription(Relation relation);
 
