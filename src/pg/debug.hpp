@@ -26,9 +26,6 @@ inline void bound_register(const char* setting, int* bound) {
 }
 inline void bound_register(const char*, const int*) {}
 
-inline void assert_holds([[maybe_unused]] const LWLock& lock) noexcept {
-  Assert(LWLockHeldByMe(const_cast<LWLock*>(&lock)));
-}
 inline void assert_holds_exclusively([[maybe_unused]] const LWLock& lock) noexcept {
   Assert(LWLockHeldByMeInMode(const_cast<LWLock*>(&lock), LW_EXCLUSIVE));
 }

@@ -100,7 +100,7 @@ void attach_area() {
 
 // Requires: the root is locked.
 Listed* find_listed(const char* name) noexcept {
-  assert_holds(root->lock);
+  Assert(LWLockHeldByMe(&root->lock));
   for (uint32 i = 0; i < root->count; i++)
     if (strcmp(root->tables[i].name, name) == 0) return &root->tables[i];
   return nullptr;
