@@ -15,8 +15,6 @@ uint64 changes_seen = 0;
 
 namespace {
 
-uint64 times_forgotten = 0;
-
 // The longest nap: a corrected clock ends the wait.
 constexpr int64 kLongestNapUs = 100000;
 // WaitLatch() counts in ms, too coarse for the next one. Shorter waits use pg_usleep().
@@ -204,20 +202,17 @@ core::Grant take_ids(const SlowDraw& draw, const core::IssueLimits& limits, core
 
 void default_shard_forget() {
   default_shard = kUnresolvedShard;
-  times_forgotten++;
+  changes_seen = kNoChanges;
 }
 
 pg_noinline int64 shard_resolve() {
   // Before shared memory is attached, changes_seen comes from this process's own word: the second
   // call then resolves the shard again. The changes are read first, so the next caller notices a
-  // later one. If shard_of_setting() fails, the previous shard is no longer used.
+  // later one, or default_shard_forget(). If shard_of_setting() fails, the previous shard is no
+  // longer used.
   default_shard = kUnresolvedShard;
   changes_seen = changes_of(number_word->load(std::memory_order_acquire));
-  const uint64 before = times_forgotten;
-  const int64 shard = shard_of_setting();
-  // Unless default_shard_forget() was called meanwhile, which may change the result.
-  if (times_forgotten == before) default_shard = shard;
-  return shard;
+  return default_shard = shard_of_setting();
 }
 
 void report_used_up(const core::Layout& layout) {

@@ -40,6 +40,7 @@ void id_settings_register();
 extern int64 default_shard;
 inline constexpr int64 kUnresolvedShard = -1;
 extern uint64 changes_seen;
+inline constexpr uint64 kNoChanges = PG_UINT64_MAX;  // exceeds all numbers of changes
 
 // The shard selected by the setting, until default_shard_forget(), which never fails. Defined in
 // nodes/node_number.cpp. Raises: 55000 if there is none, or a Citus node has the setting; 22023 if
