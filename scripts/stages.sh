@@ -20,6 +20,22 @@ show_failures() {
   tail -n 40 "$1"
 }
 
+# show_logs DIR: logs of a test that failed, in PostgreSQL's tmp_check/log. The message of a test that died is in its own log
+# alone, after the last check and before the stops of its servers.
+show_logs() {
+  local file
+  for file in "$1"/*; do
+    say "== $file"
+    grep -A 8 "#   Failed test '" "$file" | head -n 60 || true
+    case $file in
+      */regress_log_*)
+        awk '/(^|\) )(not )?ok [0-9]/ { text = "" } { text = text $0 "\n" } END { printf "%s", text }' "$file" | tail -n 60
+        ;;
+      *) tail -n 15 "$file" ;;
+    esac
+  done
+}
+
 # add NAME PASSED FAILED [LOG] [SECONDS]: counts a stage, and shows what its log has of it if anything failed.
 # It has taken all the time since the stage before, unless told otherwise.
 add() {
@@ -145,9 +161,9 @@ no_trace() {
 TAP_LIMIT=1500
 
 # run_program NAME DIR ARGUMENT...: a goal's program, DIR/run.pl, whose servers are in $WORK/NAME, and its output in
-# $WORK/NAME.log. What it says that is no check which has passed is shown as it comes.
+# $WORK/NAME.log. What it says that is no check which has passed is shown as it comes, and the logs if it fails.
 run_program() {
-  local dir=$WORK/$1 program=$2 log=$WORK/$1.log pgxs
+  local dir=$WORK/$1 program=$2 log=$WORK/$1.log status=0 pgxs
   shift 2
   pgxs=$(dirname "$("$PG_CONFIG" --pgxs)")/../..
   as_server_user mkdir -p "$dir/left"
@@ -156,7 +172,9 @@ run_program() {
     TESTLOGDIR="$dir/tmp_check/log" PG_CONFIG="$PG_CONFIG" TMPDIR="$WORK" ONLY="${ONLY:-}" \
     PG_REGRESS="$pgxs/src/test/regress/pg_regress" \
     PERL5LIB="$pgxs/src/test/perl:$BUILD/test/perl:$BUILD/$program" perl "$program/run.pl" "$@" 2>&1 | tee "$log" |
-    grep --line-buffered -v -e '^ok ' -e '^1[.][.]'
+    { grep --line-buffered -v -e '^ok ' -e '^1[.][.]' || true; } || status=$?
+  [ "$status" = 0 ] || [ -n "${MUTANT:-}" ] || show_logs "$dir/tmp_check/log"
+  return "$status"
 }
 
 # initdb_once: has PREFIX's initdb make files of a kind once, and copy them from then on. To be called once, before
@@ -191,7 +209,7 @@ leave_out_long() { mapfile -t TAP < <(cd "$SOURCE" && grep -L "$LONG" "${TAP[@]}
 
 # tap FILE: a TAP test as a stage.
 tap() {
-  local name=${1#test/t/} status server_log dir
+  local name=${1#test/t/} status dir
   dir=$WORK/tap/$name
   run_tap "$1"
   read -r status _ <"$dir.status"
@@ -202,12 +220,7 @@ tap() {
   fi
   judge "${name%.pl}" "$status" "$(count '^ok ' "$dir.log")" "$(count '^not ok ' "$dir.log")" "$dir.log"
   [ "$status" != 0 ] || return 0
-  for server_log in "$dir"/tmp_check/log/*; do
-    say "== $server_log"
-    # What a test has got, and what it expects, is in the log of its own.
-    grep -A 8 "#   Failed test '" "$server_log" | head -n 60 || true
-    tail -n 15 "$server_log"
-  done
+  show_logs "$dir/tmp_check/log"
 }
 
 # Stages that run beside one another, by process; each one's output, and what it has counted, in $WORK/beside.

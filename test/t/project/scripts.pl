@@ -56,6 +56,10 @@ foreach (
     map({ [ "without_cluster, $_", 1, qr/^as root: mkdir\nas root: sh\nas root: rm\n\z/,
               "$common; as_root() { echo as root: \"\$1\"; }; (without_cluster eval '$_') || true" ] }
         'exit 0', 'exit 1', 'kill -HUP $BASHPID; sleep 60', 'kill -TERM $BASHPID; sleep 60'),
+    # As PostgreSQL::Test::Utils writes it: what a test died of is followed by the stops of its servers.
+    [ 'a test that died', 1, qr/\A== log\/regress_log_run\n[^\n]* ok 1 - a check\nconnection lost\n(?:### Stopping\n){40}== log\/server[.]log\ncrashed\n\z/s,
+        "mkdir log; (echo '[08:40:13.219](0.000s) ok 1 - a check'; echo connection lost; for i in {1..40}; do echo '### Stopping'; done) "
+          . ">log/regress_log_run; echo crashed >log/server.log; $common; ADOPTS_ORPHANS=1; . scripts/stages.sh; show_logs log" ],
     [ 'an orphan', 1, qr/^adopted\nreaped\n\z/, 'ADOPTS_ORPHANS= timeout 60 ./adopts' ],
     [ 'two demos at once', 1, qr/\AAnother make demo or demo-stop is at work here.*\nNo demo is running[.]\n\z/,
         'exec 9<.; flock 9; scripts/demo demo-stop >said 9<&- & until [ -s said ]; do :; done; flock -u 9; wait $!; cat said' ],
