@@ -92,7 +92,7 @@ SELECT snowid_decode(snowid_encode('2026-01-01 00:00:00.000001Z', 1023, 0, 'blue
 SELECT attempt($$SELECT snowid_encode('2026-01-01Z', 0, 1, 'bluesky')$$);
 SELECT attempt($$SELECT snowid_reserve(1, 2, 'bluesky')$$);
 SELECT count(DISTINCT snowid_timestamp(id, 'bluesky')) FROM snowid_next_batch(2, 1000, 'bluesky') id;
-SELECT count(DISTINCT id) AS ids, max(id) - min(id) AS units, snowid_timestamp(min(id), l) > now() - interval '1 minute' AS of_now
+SELECT count(DISTINCT id) AS ids, max(id) - min(id) >= 9 AS one_per_unit, snowid_timestamp(min(id), l) > now() - interval '1 minute' AS of_now
   FROM (SELECT 'time:41 shard:0 seq:0 unit:1ms epoch:0'::snowid_layout AS l) one, snowid_next_batch(0, 10, l) id GROUP BY l;
 SELECT snowid_from_uuid(snowid_to_uuid(id, l), l) = id AS same, snowid_uuid_timestamp(snowid_to_uuid(id, l)) = snowid_timestamp(id, l) AS same_time
   FROM (SELECT 1767225600000 AS id, 'time:41 shard:0 seq:0 unit:1ms epoch:0'::snowid_layout AS l) one;
