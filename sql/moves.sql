@@ -106,16 +106,17 @@ SELECT snowid.release_shard(1) AS released \gset
 SELECT snowid.release_shard(1) = :released AS same;
 SELECT attempt('SELECT snowid.accept_shard(1, snowid_encode(clock_timestamp() + ''0.9 s'', 1, 0))');
 COMMIT;
--- One that was never moved here: above what is known to be issued.
-SELECT snowid_last_at(now() + '0.5 s') - (8191 - 6) * 1024 AS theirs \gset
-SELECT snowid_next(6) AS ours \gset
-SELECT attempt('SELECT snowid.accept_shard(6, ' || :ours || ')') ~ 'is not above';
+-- One that was never moved here: above what is known to be issued. In units of a day, which does not pass meanwhile.
+\set days 'time:20 shard:10 seq:22 unit:1d epoch:2020-01-01T00:00:00Z'
+SELECT snowid_encode(now(), 6, 4000000, :'days') AS theirs \gset
+SELECT snowid_next(6, :'days') AS ours \gset
+SELECT attempt(format('SELECT snowid.accept_shard(6, %s, %L)', :ours, :'days')) ~ 'is not above';
 BEGIN;
-SELECT snowid.accept_shard(6, :theirs);
+SELECT snowid.accept_shard(6, :theirs, :'days');
 ROLLBACK;
-SELECT snowid_next(6) < :theirs AS not_yet;
-SELECT snowid.accept_shard(6, :theirs);
-SELECT snowid_next(6) > :theirs AS above;
+SELECT snowid_next(6, :'days') < :theirs AS not_yet;
+SELECT snowid.accept_shard(6, :theirs, :'days');
+SELECT snowid_next(6, :'days') > :theirs AS above;
 
 -- Any layout: no shard, the sequence first, long units, one that has not begun, one that is used up.
 SELECT snowid_next(0, layout) > 0, snowid.release_shard(0, layout) > 0
