@@ -110,13 +110,20 @@ install_jit() {
   fi
 }
 
-# tests_of_the_library: the regression tests but for ranges, adopt, adopt_looks and partitions, which try SQL and PL/pgSQL
-# alone. Where each query is compiled, or caches are discarded all the time, these take many minutes.
+# tests_of_the_library: the regression tests, except those of SQL and PL/pgSQL alone. Where each query is compiled, or caches
+# are discarded all the time, these take many minutes.
 tests_of_the_library() {
-  local tests
-  tests=$(sed -n 's/^REGRESS = //p' "$BUILD/Makefile")
-  tests=${tests/ ranges/}
-  echo "${tests/ adopt adopt_looks backfill partitions/ backfill}"
+  local test all tests=()
+  read -ra all < <(sed -n 's/^REGRESS = //p' "$BUILD/Makefile")
+  for test in "${all[@]}"; do
+    case $test in
+      ranges) ;; # SQL functions
+      adopt | adopt_looks) ;; # snowid.adopt(), PL/pgSQL
+      partitions | partitions_uuid) ;; # snowid.create_partitions() and the others, PL/pgSQL
+      *) tests+=("$test") ;;
+    esac
+  done
+  echo "${tests[*]}"
 }
 
 # forced_jit: the regression tests with every expression compiled and snowid's bitcode linked into it.
