@@ -19,7 +19,6 @@ extern "C" {
 #include "executor/spi.h"
 #include "utils/fmgroids.h"
 #include "utils/inval.h"
-#include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
 }
 

@@ -7,6 +7,7 @@
 extern "C" {
 #include "catalog/pg_class.h"
 #include "catalog/pg_foreign_server.h"
+#include "commands/dbcommands.h"
 #include "lib/dshash.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/parsenodes.h"
@@ -19,6 +20,7 @@ extern "C" {
 #include "utils/acl.h"
 #include "utils/dsa.h"
 #include "utils/guc.h"
+#include "utils/lsyscache.h"  // get_database_name(), until PostgreSQL 18 by dbcommands.h
 #include "utils/rel.h"
 #include "utils/syscache.h"
 #include "utils/wait_event.h"

@@ -21,7 +21,6 @@ extern "C" {
 #include "commands/extension.h"
 #include "executor/spi.h"
 #include "foreign/foreign.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 #include "utils/timeout.h"

@@ -12,9 +12,7 @@ extern "C" {
 #include "catalog/pg_sequence.h"
 #include "commands/sequence.h"
 #include "replication/walsender.h"
-#include "storage/bufmgr.h"
 #include "storage/lmgr.h"
-#include "utils/lsyscache.h"
 }
 
 namespace snowid::pg {

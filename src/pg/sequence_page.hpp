@@ -11,6 +11,7 @@
 
 extern "C" {
 #include "access/generic_xlog.h"
+#include "storage/bufmgr.h"
 }
 
 namespace snowid::pg {

@@ -7,7 +7,6 @@ extern "C" {
 #include "access/generic_xlog.h"
 #include "access/relation.h"
 #include "catalog/pg_subscription_rel.h"
-#include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 }
 

@@ -20,7 +20,6 @@
 
 extern "C" {
 #include "catalog/pg_database.h"
-#include "commands/dbcommands.h"
 #include "storage/lmgr.h"
 #include "storage/procarray.h"
 #include "utils/multirangetypes.h"

@@ -13,10 +13,6 @@
 #include "pg/ids/id_stats.hpp"
 #include "pg/values.hpp"
 
-extern "C" {
-#include "utils/lsyscache.h"
-}
-
 namespace snowid::pg {
 
 namespace {

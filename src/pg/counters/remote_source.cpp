@@ -25,7 +25,6 @@ extern "C" {
 #include "replication/logicalworker.h"
 #include "storage/lmgr.h"
 #include "utils/fmgroids.h"
-#include "utils/lsyscache.h"
 }
 
 namespace snowid::pg {

@@ -24,7 +24,6 @@
 
 extern "C" {
 #include "funcapi.h"
-#include "utils/lsyscache.h"
 }
 
 namespace snowid::pg {

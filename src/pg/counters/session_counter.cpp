@@ -5,10 +5,8 @@
 
 extern "C" {
 #include "access/relation.h"
-#include "storage/bufmgr.h"
 #include "storage/condition_variable.h"
 #include "storage/lmgr.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 }

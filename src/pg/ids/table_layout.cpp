@@ -11,7 +11,6 @@ extern "C" {
 #include "catalog/pg_type.h"
 #include "parser/parse_coerce.h"
 #include "utils/fmgroids.h"
-#include "utils/lsyscache.h"
 }
 
 namespace snowid::pg {

@@ -29,7 +29,6 @@ extern "C" {
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_namespace.h"
 #include "utils/inval.h"
-#include "utils/lsyscache.h"
 }
 
 namespace snowid::pg {

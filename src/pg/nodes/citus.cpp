@@ -1,19 +1,16 @@
 #include "pg/nodes/citus.hpp"
 
 #include "pg/catalog_table.hpp"
+#include "pg/compat.hpp"
 #include "pg/nodes/membership.hpp"
 
 extern "C" {
 #include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/relation.h"
-#include "catalog/pg_class.h"
 #include "catalog/pg_namespace.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
-#include "utils/guc.h"
-#include "utils/lsyscache.h"
-#include "utils/rel.h"
 }
 
 namespace snowid::pg {

@@ -26,7 +26,6 @@
 #include "pg/xact.hpp"
 
 extern "C" {
-#include "commands/dbcommands.h"
 #include "foreign/foreign.h"
 #include "postmaster/postmaster.h"
 }

@@ -14,7 +14,6 @@ extern "C" {
 #include "catalog/pg_type.h"
 #include "common/hashfn.h"
 #include "replication/logicalworker.h"
-#include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "storage/sinval.h"
 #include "utils/inval.h"

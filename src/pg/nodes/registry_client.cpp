@@ -8,7 +8,6 @@
 
 extern "C" {
 #include "access/xlog.h"
-#include "commands/dbcommands.h"
 #include "utils/uuid.h"
 }
 
