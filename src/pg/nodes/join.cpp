@@ -107,20 +107,23 @@ void note(Finding finding, Membership* member) {
           : errhint("On the server that will be the node, use snowid.take_over_node()."));
 }
 
-// Raises: 55000, after stopping the node if its number is retired. Nothing else has changed.
-[[noreturn]] void report_refused(const ForeignServer* registry, Verdict verdict,
-                                 Membership* member) {
-  if (verdict == Verdict::kRetired) stop(MemberState::kRetired, member);
-  const bool is_other = verdict == Verdict::kCopy || verdict == Verdict::kPromoted;
+// Raises: 55000. Nothing has changed: a server that was replaced stays so.
+[[noreturn]] void report_refused(const ForeignServer* registry, const Membership& member,
+                                 Verdict verdict) {
+  const char* detail = kFindings[static_cast<int>(Finding::kRegistryMoved)];
+  const char* hint = kAcceptHint;
+  if (verdict == Verdict::kRetired) {
+    detail = "It has retired the number.";
+    hint = "To get another number, use snowid.join().";
+  } else if (verdict == Verdict::kCopy || verdict == Verdict::kPromoted) {
+    detail = "Another server has exchanged tokens since.";
+    hint = "Decide which server will be the node, stop the other one, and try again.";
+  }
   ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
           errmsg("registry over server \"%s\" has not assigned number " INT64_FORMAT
                  " of node \"%s\" to this server",
-                 registry->servername, member->number, member->node),
-          is_other ? errdetail("Another server has exchanged tokens since.")
-                   : errdetail("%s", kFindings[static_cast<int>(Finding::kRegistryMoved)]),
-          is_other
-              ? errhint("Decide which server will be the node, stop the other one, and try again.")
-              : errhint("%s", kAcceptHint));
+                 registry->servername, member.number, member.node),
+          errdetail("%s", detail), errhint("%s", hint));
 }
 
 // Raises: 55000, after deleting the claim.
@@ -280,7 +283,7 @@ SNOWID_FUNCTION(snowid_leave) {
     const Verdict verdict = exchange(registry, kLeave, &member).verdict;
     // A copy's number is not retired.
     if (verdict != Verdict::kHeld && verdict != Verdict::kRetired && verdict != Verdict::kCopy)
-      report_refused(registry, verdict, &member);
+      report_refused(registry, member, verdict);
   });
   if (error == nullptr) {
     member.state = MemberState::kLeft;
@@ -317,12 +320,12 @@ SNOWID_FUNCTION(snowid_take_over_node) {
   // Before any change. It detects a copy even if its clock is wrong.
   require_near_clocks(node.registry, gap);
   const Answer look = registry_ask(node.registry, kLook, node.member.registry, 0, node.member);
-  if (look.verdict != Verdict::kHeld) report_refused(node.registry, look.verdict, &node.member);
+  if (look.verdict != Verdict::kHeld) report_refused(node.registry, node.member, look.verdict);
   // Also before the request, because its answer may be lost and the next check confirm the number.
   // Again after it, because the other server may issue IDs meanwhile.
   go_above_other(gap, look.max_lead_us);
   const Answer answer = exchange(node.registry, kTakeOver, look.identity, look.token, &node.member);
-  if (answer.verdict != Verdict::kHeld) report_refused(node.registry, answer.verdict, &node.member);
+  if (answer.verdict != Verdict::kHeld) report_refused(node.registry, node.member, answer.verdict);
   wait_until(node.registry, go_above_other(gap, look.max_lead_us));
   settle(&node.member);
   membership_row_store(node.member);
@@ -340,7 +343,7 @@ SNOWID_FUNCTION(snowid_accept_registry) {
   if (answer.verdict == Verdict::kPromoted)
     memmove(node.member.registry, answer.identity, sizeof(node.member.registry));
   else if (answer.verdict != Verdict::kHeld)
-    report_refused(node.registry, answer.verdict, &node.member);
+    report_refused(node.registry, node.member, answer.verdict);
   check_number(node.registry, &node.member);
   PG_RETURN_INT64(node.member.number);
 }

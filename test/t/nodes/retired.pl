@@ -6,7 +6,7 @@ use Snowid;
 use SnowidNodes;
 
 my $registry = ready_server('registry', sql => 'CREATE ROLE keeper LOGIN');
-my $node = ready_server('node');
+my $node = ready_server('node', allows_streaming => 1);
 add_source($node, $registry, name => 'registry');
 sub on_registry { my ($sql) = @_; return attempt($registry, $sql) }
 is(join_as($node, 'west'), 1, 'joined');
@@ -38,8 +38,11 @@ my $retired = on_registry('SELECT retired FROM snowid.registry');
 like($retired, qr/^2/, 'also after a crash');
 is(on_registry('SELECT snowid.retire_node(1); SELECT retired FROM snowid.registry'), "\n$retired", 'once more: it was so before');
 is(ask($session, 'SELECT snowid_shard(snowid_next())'), '1', 'the node lives, and draws until it asks');
-close_session($session);
+ask($session, 'PREPARE draw AS SELECT snowid_next(); BEGIN; EXECUTE draw');
 is(check_node($node), 'ERROR 55000', 'it learns at the next check');
+is(ask($session, 'EXECUTE draw'), 'ERROR 55000', 'so does a transaction that has drawn before');
+close_session($session);
+is(attempt($node, 'SELECT snowid_next()'), 'ERROR 55000', 'and a new session');
 crash_and_start($node, 'kill');
 is(attempt($node, "SELECT $_"), 'ERROR 55000', "and has stopped: $_") foreach 'snowid_next()', 'snowid.check_node()', 'snowid.take_over_node()';
 like(message_of($node, 'SELECT snowid_next()'), qr/registry has retired number 1 of node "west"\nHINT:.*snowid\.join\(\)/, 'and is told what to do');
@@ -49,4 +52,12 @@ is(attempt($node, 'SET ROLE pg_monitor; SELECT node_number, node_name, registry,
 is(on_registry('SET ROLE pg_monitor; SELECT node_name, claimed <= last_seen, retired FROM snowid.registry WHERE node_number = 2'), 'west|t|', 'and the registry');
 is(on_registry("SET ROLE pg_monitor; TABLE snowid_internal.$_"), 'ERROR 42501', "but not $_") foreach 'membership', 'nodes';
 is(on_registry(q(SELECT string_agg(attname, ' ') FROM pg_attribute WHERE attrelid = 'snowid.registry'::regclass AND attname ~ 'claim$|token')), '', 'no claim is in the view');
+# A copy that was found stays stopped for named shards, too, whatever has become of the number.
+my $copy = start_in_time(new_copy($node));
+is(check_node($node) . check_node($copy), '2ERROR 55000', 'a copy is found');
+is(on_registry('SELECT snowid.retire_node(2)'), '', 'its number is retired');
+like(message_of($copy, 'SELECT snowid.take_over_node()'),
+    qr/has not assigned number 2 of node "west" to this server\nDETAIL:  It has retired the number\.\nHINT:  To get another number, use snowid\.join\(\)/, 'which it cannot take over');
+is(attempt($copy, 'SELECT snowid_next(7)'), 'ERROR 55000', 'and it is stopped still');
+$copy->stop;
 end_test($node, $registry);
