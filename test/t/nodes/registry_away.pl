@@ -16,6 +16,13 @@ stand_between($registry, q(RAISE 'busy' USING ERRCODE = 'lock_not_available', HI
 is(check_node($node), 'ERROR 55P03', 'a busy registry');
 like(message_of($node, $check), qr/ERROR:  busy\nHINT:  Try again/, 'what it says is shown');
 stand_aside($registry);
+# Class 57 is what a server says that shuts down or has given up: it could not be reached.
+foreach my $code (qw(57014 57P01 57P02 57P03 57P04 57P05))
+{
+    stand_between($registry, "RAISE 'away' USING ERRCODE = '$code';");
+    is(check_node($node), 'ERROR 08006', "a registry that says $code is away");
+}
+stand_aside($registry);
 
 # Its answer waits for its synchronous standby, whatever the settings; who gives up meanwhile asks again.
 my $held = hold_commits($registry);
