@@ -97,8 +97,13 @@ PREPARE since (bigint) AS SELECT * FROM events WHERE id > $1;
 EXPLAIN (COSTS OFF) EXECUTE since (1000000350000000);
 SQL
 }
-# Since PostgreSQL 17 "IS NOT NULL" is left out for a column that has no nulls, but not where it is read as another type.
-foreach my $plans (values %plans) { s/cost=\S+ |\n +Index Cond: \w+ IS NOT NULL//g foreach grep { /^Result.*InitPlan/s } @$plans }
+# Since PostgreSQL 17 "IS NOT NULL" is left out for a column that has no nulls, but not where it is read as another type; since
+# 19 a column that is read as another type, too, is wider by a column.
+foreach my $plans (values %plans)
+{
+    s/ width=\d+//g foreach @$plans;
+    s/cost=\S+|\n +Index Cond: \w+ IS NOT NULL//g foreach grep { /^Result.*InitPlan/s } @$plans;
+}
 is($plans{snowid}[$_], $plans{bigint}[$_], "plan or result $_") foreach 0 .. $#{ $plans{bigint} };
 like(join("\n", @{ $plans{snowid} }), qr/$_/, "among them: $_") foreach 'Index Only Scan Backward using posts_pkey', 'Bitmap Index Scan on brin_minmax_id_idx',
   'Bitmap Index Scan on brin_multi_id_idx', 'Bitmap Index Scan on brin_bloom_id_idx', 'Index Scan using hashed_id_idx', 'Merge Join', 'Hash Join',
