@@ -107,7 +107,7 @@ void note(Finding finding, Membership* member) {
           : errhint("On the server that will be the node, use snowid.take_over_node()."));
 }
 
-// Raises: 55000. Nothing has changed: a server that was replaced stays so.
+// Raises: 55000. Nothing has changed: a replaced server stays so.
 [[noreturn]] void report_refused(const ForeignServer* registry, const Membership& member,
                                  Verdict verdict) {
   const char* detail = kFindings[static_cast<int>(Finding::kRegistryMoved)];

@@ -32,7 +32,8 @@ BEGIN
   END LOOP;
 END \$\$
 SQL
-my $reader = ready_server('reader', allows_streaming => 'logical', sql => $table);
+# Each subscription takes a worker, and one more while its table is copied.
+my $reader = ready_server('reader', allows_streaming => 'logical', sql => $table, conf => "max_worker_processes = 20\nmax_logical_replication_workers = 10\n");
 
 my %node;
 foreach my $number (sort keys %offset)
