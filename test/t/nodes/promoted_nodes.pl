@@ -47,7 +47,7 @@ foreach my $dbname ('postgres', 'moved', 'postgres')
 foreach my $pair ([ $original, $standby ], [ $standby, $original ], [ $original, $standby ])
 {
     my ($stated, $other) = @$pair;
-    is(take_over($stated) . check_node($stated) . problem_of($stated), '11', $stated->name . ' is stated, and nothing is wrong');
+    is(take_over($stated) . problem_of($stated) . check_node($stated) . problem_of($stated), '11', $stated->name . ' is stated, and nothing is wrong');
     is(attempt($other, "SELECT $_"), 'ERROR 55000', $other->name . ": $_") foreach 'snowid.check_node()', 'snowid_next()', 'snowid_next(7)';
     is(message_of($stated, 'SELECT snowid.check_node()'), '', $stated->name . ' hears nothing of that');
 }

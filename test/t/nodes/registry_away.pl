@@ -58,5 +58,7 @@ is(number_of($node), '1|1', 'also after a crash');
     like(message_of($node, $check), qr/could not reach the registry over server "registry"/, 'the registry is silent: an error in time');
 }
 start_server($registry);
+my $checked = $node->safe_psql('postgres', 'SELECT checked FROM snowid.node_status');
 is(check_node($node), '1', 'the registry is back: the node is who it is');
+is($node->safe_psql('postgres', "SELECT checked > '$checked' FROM snowid.node_status"), 't', 'which its status says');
 end_test($node, $registry);
