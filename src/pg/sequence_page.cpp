@@ -59,7 +59,7 @@ void sequence_page_unlock(const SequencePage& page) { UnlockReleaseBuffer(page.b
 
 SequenceValue sequence_value(Relation relation) {
   const SequencePage page = sequence_page_lock(relation);
-  const SequenceValue value = sequence_page_value(page);
+  const SequenceValue value = sequence_page_value(page.buffer);
   sequence_page_unlock(page);
   return value;
 }
@@ -121,10 +121,10 @@ void* second_page_change(GenericXLogState* change, Buffer buffer, Size size) {
   return PageGetSpecialPointer(page);
 }
 
-SequenceValue sequence_page_value(const SequencePage& page) noexcept {
-  Page contents = BufferGetPage(page.buffer);
-  const volatile FormData_pg_sequence_data* data = sequence_data(contents);
-  const XLogRecPtr lsn = lsn_of(reinterpret_cast<PageHeader>(contents));
+SequenceValue sequence_page_value(Buffer buffer) noexcept {
+  Page page = BufferGetPage(buffer);
+  const volatile FormData_pg_sequence_data* data = sequence_data(page);
+  const XLogRecPtr lsn = lsn_of(reinterpret_cast<PageHeader>(page));
   return {data->last_value, data->is_called, lsn, data->log_cnt};
 }
 

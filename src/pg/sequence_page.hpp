@@ -36,8 +36,8 @@ void sequence_page_unlock(const SequencePage& page);
 // The same by the sequence's row of pg_class. Requires: the page is only read.
 SequencePage sequence_page_lock_of(Form_pg_class form);
 
-// Also without the lock, which another session may hold to change the page. relation: unused.
-SequenceValue sequence_page_value(const SequencePage& page) noexcept;
+// Reads a pinned page, also without its lock, which another session may hold to change it.
+SequenceValue sequence_page_value(Buffer buffer) noexcept;
 
 // Locks the page for this.
 SequenceValue sequence_value(Relation relation);

@@ -206,7 +206,7 @@ bool is_as_shared(HeapTuple row) {
   bool is_same = shared->relation == form->oid && shared->file == form->relfilenode;
   if (is_same) {
     const SequencePage page = sequence_page_lock_of(form);
-    is_same = sequence_page_value(page).last == shared->written_us / 1000;
+    is_same = sequence_page_value(page.buffer).last == shared->written_us / 1000;
     sequence_page_unlock(page);
   }
   LWLockRelease(&shared->lock);

@@ -78,7 +78,7 @@ void unlock_pages(const CeilingPages& pages) {
 }
 
 StoredCeiling read_pages(const CeilingPages& pages) {
-  const core::UnixMillis value{sequence_page_value(pages.sequence).last};
+  const core::UnixMillis value{sequence_page_value(pages.sequence.buffer).last};
   StoredCeiling read{value, value, true, {}};
   const auto* stored = static_cast<const SecondPage*>(
       second_page_read(pages.sequence.relation, pages.second, SNOWID_CEILING_PAGE));

@@ -281,7 +281,7 @@ bool raise_sequence(Counter* counter, const SequenceOptions& options) {
   Assert(is_mine(section->refill));
   const core::UnixMicros now = unix_now();
   const SequencePage page = counter_page_lock(counter);
-  const SequenceValue value = sequence_page_value(page);
+  const SequenceValue value = sequence_page_value(page.buffer);
   // The greatest number that may have been issued.
   const int64 used = value.is_called || value.last == PG_INT64_MIN ? value.last : value.last - 1;
   if (used >= options.max) {

@@ -88,7 +88,7 @@ enum class Outcome : uint8_t {
 bool find_first(const Counter* counter, const SequencePage& page, int64 increment, int64_t* first) {
   const SharedSegment* segment = counter->segment;
   return core::find_first(segment->numbers, segment->known, file_of(counter->file),
-                          sequence_page_value(page), increment, first);
+                          sequence_page_value(page.buffer), increment, first);
 }
 
 // want: numbers asked for, 0 for an early refill.

@@ -181,7 +181,7 @@ bool counter_is_as_known(Counter* counter, const core::Known& known) {
   Assert(counter->locked_in == current_lxid());
   if (known.file.load(std::memory_order_acquire) != file_of(counter->file)) return false;
   if (unlikely(!counter->is_pinned)) pin_page(counter);
-  const SequenceValue value = sequence_page_value({nullptr, counter->buffer});
+  const SequenceValue value = sequence_page_value(counter->buffer);
   const uint32_t file = file_of(counter->file);
   return core::is_as_known(known, file, value) || core::is_as_before(known, file, value);
 }
@@ -206,12 +206,12 @@ void counter_page_unlock(const SequencePage& page) {
 XLogRecPtr counter_change(const SequencePage& page, const Counter* counter, core::Known* known,
                           int64 last, bool is_called) {
   assert_has_right(counter, known);
-  const SequenceValue before = sequence_page_value(page);
+  const SequenceValue before = sequence_page_value(page.buffer);
   core::announce(*known, file_of(counter->file), before, last, is_called);
   GenericXLogState* change = GenericXLogStart(page.relation);
   sequence_page_store(page, change, last, is_called);
   const XLogRecPtr lsn = GenericXLogFinish(change);
-  core::note_own_change(*known, sequence_page_value(page));
+  core::note_own_change(*known, sequence_page_value(page.buffer));
   return lsn;
 }
 
