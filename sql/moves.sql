@@ -106,7 +106,7 @@ SELECT snowid.release_shard(1) AS released \gset
 SELECT snowid.release_shard(1) = :released AS same;
 SELECT attempt('SELECT snowid.accept_shard(1, snowid_encode(clock_timestamp() + ''0.9 s'', 1, 0))');
 COMMIT;
--- One that was never moved here: above what is known to be issued. In units of a day, which does not pass meanwhile.
+-- A shard that was never moved here: above its IDs. In units of a day, however slow the server is.
 \set days 'time:20 shard:10 seq:22 unit:1d epoch:2020-01-01T00:00:00Z'
 SELECT snowid_encode(now(), 6, 4000000, :'days') AS theirs \gset
 SELECT snowid_next(6, :'days') AS ours \gset
